@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# BLAKE3's own C and assembly sources, from the Debian package librust-blake3-dev.
+file(GLOB blake3_folders /usr/share/cargo/registry/blake3-*/c)
+set(BLAKE3_SOURCES "${blake3_folders}" CACHE PATH "folder of BLAKE3's C sources")
+if(NOT EXISTS ${BLAKE3_SOURCES}/blake3.c)
+  message(FATAL_ERROR "BLAKE3's C sources were not found: install librust-blake3-dev, or set BLAKE3_SOURCES")
+endif()
+add_library(blake3 STATIC ${BLAKE3_SOURCES}/blake3.c ${BLAKE3_SOURCES}/blake3_dispatch.c ${BLAKE3_SOURCES}/blake3_portable.c)
+target_include_directories(blake3 SYSTEM PUBLIC ${BLAKE3_SOURCES})
+target_compile_options(blake3 PRIVATE -ffunction-sections -fdata-sections)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  target_sources(blake3 PRIVATE ${BLAKE3_SOURCES}/blake3_avx2_x86-64_unix.S ${BLAKE3_SOURCES}/blake3_avx512_x86-64_unix.S)
+  target_compile_definitions(blake3 PRIVATE BLAKE3_NO_SSE2 BLAKE3_NO_SSE41)
+else()
+  target_compile_definitions(blake3 PRIVATE BLAKE3_USE_NEON=0)
+endif()

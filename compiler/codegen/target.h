@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Target: what to compile for, parsed from the words a user types ("llvm -mcpu=x86-64-v3", "llvm -mtriple=aarch64-linux-gnu") and resolved
+// to a triple, a CPU and the exact features that code generation may use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/kernel/machine.h"
+
+namespace tiffin::codegen {
+
+struct Target {
+  std::string text;      // normalised: "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 [-mattr=+f,…]", native resolved
+  std::string triple, cpu;
+  uint16_t elf_machine = 0;            // 62 x86-64, 183 aarch64
+  std::vector<std::string> features;   // that code may use and a machine must have, sorted, LLVM's names, from the allow-list of architecture §5
+  kernel::Machine machine;
+};
+
+// UnsupportedTarget for an unknown kind, triple, CPU or feature; nearest known names stand in the message. TVM's CPU names (core-avx2) are LLVM's.
+Result<Target> parse_target(const std::string& words);
+
+// CPU names that parse_target accepts for a triple's architecture ("x86_64", "aarch64").
+std::vector<std::string> known_cpus(const std::string& architecture);
+
+// Position-independent code of all kernels: constants, then (page aligned) instructions; no relocation, no import, no writable data.
+struct CodeBlob {
+  std::vector<uint8_t> bytes;
+  uint64_t text_offset = 0;  // of the first instruction
+  uint64_t query_offset = 0; // of tiffin_artifact_query (abi/artifact.h), linked for a blob at TIFFIN_SO_CODE_ADDRESS
+  struct Function {
+    uint64_t offset = 0, size = 0;
+  };
+  std::vector<Function> functions;  // in the order of the kernels
+};
+
+}  // namespace tiffin::codegen
