@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a model to a module that can be exported: the one entry into the compiler for the command line and Python.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/graph/graph.h"
+
+namespace tiffin::driver {
+
+struct CompileOptions {
+  std::string target = "llvm -mcpu=native";
+  std::string net_name;           // "": the file's stem
+  std::string entry = "default";  // name of the module's function
+  int opt_level = 3;              // 0: every node its own kernel, nothing rewritten that can be left; 1 to 3: everything
+  int threads = 0;                // that the compiler uses; 0: the cores of the affinity mask. Bytes do not depend on it
+  bool embed_params = true;       // false: params_mode external
+  std::map<std::string, int64_t> dims;                       // symbol -> size
+  std::map<std::string, std::vector<int64_t>> input_shapes;  // input -> shape
+  std::string dump_folder;        // "" or a folder that gets the graph after each pass that changed it, the plan, and the kernels
+  std::string stop_after;         // name of the pass to end with: compile returns Cancelled with what is written to dump_folder
+  std::vector<std::string> skip;  // names of passes to leave out
+  std::function<void(const char* stage, double fraction)> progress;  // may be empty
+};
+
+// A compiled model: code, program and the model's parameters (which may be mapped from the model file). Immutable; thread-safe.
+class CompiledModule {
+ public:
+  struct State;
+  explicit CompiledModule(std::unique_ptr<State> state);
+  CompiledModule(CompiledModule&&) noexcept;
+  CompiledModule& operator=(CompiledModule&&) noexcept;
+  ~CompiledModule();
+
+  // Writes the artifact (.so) atomically: a failure or a kill leaves what was there before.
+  Status export_library(const std::string& path) const;
+  // The bytes that export_library writes.
+  Result<std::vector<uint8_t>> to_bytes() const;
+  // Writes all parameters for external use; the suffix decides: .safetensors, .params (TVM's) or .tfw. Atomic.
+  Status export_params(const std::string& path) const;
+  // The model's own tensors, in the model's order.
+  std::vector<std::pair<std::string, graph::Tensor>> params() const;
+  // Function names, normalised target and sizes for a summary line.
+  std::string target() const;
+  uint64_t code_bytes() const;
+  uint64_t weights_bytes() const;
+  uint64_t arena_bytes() const;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+// Compiles an ONNX file. InvalidModel, UnsupportedOperator, UnsupportedType, UnsupportedTarget, OpenShape, ShapeMismatch, Io, …
+Result<CompiledModule> compile_onnx(const std::string& path, const CompileOptions& options);
+
+// Compiles a network built by hand or parsed from text.
+Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts& facts, const CompileOptions& options);
+
+}  // namespace tiffin::driver
