@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a file so that its name shows either the old content or the whole new one: temporary in the same folder, fsync, rename.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/array.h"
+#include "base/byte_sink.h"
+#include "base/status.h"
+
+namespace tiffin {
+
+// Not thread-safe. A file that was not committed is removed by the destructor; a signal handler may unlink temporary_path().
+// All errors are Io with the path and the system's reason.
+class AtomicFile {
+ public:
+  // Creates the temporary beside `path`, which may be a file, a link to one, or absent; a folder or a special file is refused. A file that
+  // is replaced keeps its permissions; `is_executable` asks for the execute bits of a new one.
+  static Result<AtomicFile> create(const char* path, bool is_executable = false);
+
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&& other) noexcept;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  // Appends; handles short writes and interruption.
+  Status write(std::span<const uint8_t> bytes);
+  // Replaces bytes that were written before; for headers that hold totals or digests.
+  Status write_at(uint64_t offset, std::span<const uint8_t> bytes);
+  // Reads back bytes that were written before.
+  Status read_at(uint64_t offset, std::span<uint8_t> out) const;
+  // Makes the new content durable and visible under the path. The file is closed afterwards.
+  Status commit();
+
+  uint64_t written_bytes() const { return written_bytes_; }
+  const char* temporary_path() const { return temporary_.data(); }
+  // A sink that appends to this file, which must not move meanwhile.
+  ByteSink sink();
+
+ private:
+  AtomicFile() = default;
+  Status flush();
+  Array<char> path_, temporary_;
+  Array<uint8_t> pending_;  // small writes are gathered here
+  int descriptor_ = -1;
+  uint64_t written_bytes_ = 0;
+};
+
+}  // namespace tiffin

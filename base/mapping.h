@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages from the system: a file mapped for reading, or private zeroed memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/status.h"
+
+namespace tiffin {
+
+// Owns the pages; page-aligned. Moving keeps the address.
+class Mapping {
+ public:
+  // A whole regular file, read-only and shared through the page cache; an empty one has no pages. Io with the path and the reason.
+  static Result<Mapping> open_file(const char* path);
+  // Zeroed private memory; OutOfMemory.
+  static Result<Mapping> create_private(uint64_t size_bytes);
+
+  Mapping() = default;
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping();
+
+  std::span<const uint8_t> bytes() const { return {data_, size_}; }
+  // Only of create_private.
+  std::span<uint8_t> writable_bytes() { return {data_, size_}; }
+
+ private:
+  uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace tiffin
