@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/arguments.h"
+
+#include <getopt.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "tools/commands/byte_file.h"
+
+namespace tiffin::tools {
+namespace {
+
+constexpr unsigned bit(Command command) { return 1u << static_cast<unsigned>(command); }
+
+constexpr unsigned kRuns = bit(Command::Run) | bit(Command::Bench);
+constexpr unsigned kReadsArtifact = kRuns | bit(Command::Inspect) | bit(Command::Doctor) | bit(Command::Verify);
+constexpr unsigned kWrites = bit(Command::ParamsExtract) | bit(Command::ParamsConvert);
+constexpr unsigned kAll = ~0u;
+
+// An option with a value has `text`, one without has `flag`; --input is neither, because it repeats.
+struct OptionRow {
+  const char* name;
+  const char* Arguments::*text;
+  bool Arguments::*flag;
+  unsigned commands;
+};
+
+constexpr OptionRow kOptions[] = {
+    {"params", &Arguments::params, nullptr, kRuns | bit(Command::Doctor) | bit(Command::Verify) | bit(Command::ParamsExtract)},
+    {"new-weights", nullptr, &Arguments::new_weights, kRuns | bit(Command::Verify)},
+    {"inputs", &Arguments::inputs, nullptr, kRuns},
+    {"input", nullptr, nullptr, kRuns},
+    {"fill", &Arguments::fill, nullptr, kRuns},
+    {"outputs", &Arguments::outputs, nullptr, kRuns},
+    {"format", &Arguments::format, nullptr, kRuns},
+    {"device", &Arguments::device, nullptr, kRuns},
+    {"threads", &Arguments::threads, nullptr, kRuns},
+    {"entry", &Arguments::entry, nullptr, kRuns},
+    {"verify", &Arguments::verify, nullptr, kRuns},
+    {"copy", nullptr, &Arguments::copy, kRuns},
+    {"strict", nullptr, &Arguments::strict, kRuns},
+    {"warmup", &Arguments::warmup, nullptr, bit(Command::Bench)},
+    {"repeat", &Arguments::repeat, nullptr, bit(Command::Bench)},
+    {"seconds", &Arguments::seconds, nullptr, bit(Command::Bench)},
+    {"profile", nullptr, &Arguments::profile, bit(Command::Bench)},
+    {"trace", &Arguments::trace, nullptr, bit(Command::Bench)},
+    {"functions", nullptr, &Arguments::functions, bit(Command::Inspect)},
+    {"tensors", nullptr, &Arguments::tensors, bit(Command::Inspect)},
+    {"sizes", nullptr, &Arguments::sizes, bit(Command::Inspect)},
+    {"budget", &Arguments::budget, nullptr, bit(Command::Inspect)},
+    {"baseline", &Arguments::baseline, nullptr, bit(Command::Inspect)},
+    {"program", nullptr, &Arguments::program, bit(Command::Inspect)},
+    {"memory", nullptr, &Arguments::memory, bit(Command::Inspect)},
+    {"features", &Arguments::features, nullptr, bit(Command::Doctor)},
+    {"output", &Arguments::output, nullptr, kWrites},
+    {"quiet", nullptr, &Arguments::quiet, kAll},
+    {"json", nullptr, &Arguments::json, kAll},
+    {"help", nullptr, &Arguments::help, kAll},
+};
+constexpr int kOptionCount = sizeof(kOptions) / sizeof(kOptions[0]);
+constexpr int kFirstOption = 256;  // getopt's answers below are characters
+
+// In the order of Command.
+constexpr const char* kUsages[] = {
+    "run FILE [--params P [--new-weights]] [--inputs DIR | --input NAME=FILE]... [--fill random:SEED|zeros|ones]\n"
+    "    [--outputs DIR [--format npy|pb]] [--device cpu] [--threads N] [--entry NAME] [--verify none|code|all] [--copy] [--strict] [--quiet] "
+    "[--json]",
+    "bench FILE [run's options] [--warmup N] [--repeat N] [--seconds S] [--profile] [--trace OUT.json] [--json]",
+    "inspect FILE [--functions] [--tensors] [--sizes [--budget SIZE] [--baseline FILE]] [--program] [--memory] [--json]",
+    "doctor FILE [--features LIST] [--params P] [--json]",
+    "verify FILE [--params P [--new-weights]] [--json]",
+    "params list FILE [--json]",
+    "params extract FILE [--params P] -o OUT.safetensors|OUT.params",
+    "params convert IN -o OUT.safetensors|OUT.params|OUT.tfw",
+    "errors [--json]",
+    "devices [--json]",
+};
+
+void fill_table(Command command, option* table) {
+  int count = 0;
+  for (int i = 0; i < kOptionCount; ++i) {
+    if ((kOptions[i].commands & bit(command)) == 0) continue;
+    table[count++] = {kOptions[i].name, kOptions[i].flag == nullptr ? required_argument : no_argument, nullptr, kFirstOption + i};
+  }
+  table[count] = {};
+}
+
+Status add_input(const char* text, Arguments* out) {
+  const char* end = strrchr(text, '=');
+  if (end == nullptr || end == text || end[1] == 0) return error(Code::InvalidArgument, "--input is '%s', NAME=FILE is expected", text);
+  const NamedFile given{{text, static_cast<size_t>(end - text)}, end + 1};
+  for (size_t i = 0; i < out->input_file_count; ++i) {
+    if (out->input_files[i].name == given.name) {
+      return error(Code::InvalidArgument, "--input '%.*s' is given twice", static_cast<int>(given.name.size()), given.name.data());
+    }
+  }
+  out->input_files[out->input_file_count++] = given;
+  return {};
+}
+
+Status apply(const OptionRow& row, const char* value, Arguments* out) {
+  if (row.flag != nullptr) {
+    out->*row.flag = true;
+    return {};
+  }
+  if (row.text == nullptr) return add_input(value, out);
+  if (out->*row.text != nullptr) return error(Code::InvalidArgument, "--%s is given twice", row.name);
+  out->*row.text = value;
+  return {};
+}
+
+// getopt_long permutes its words and begins behind the first, which stands for the program.
+Status parse_options(Command command, int count, char** words, Arguments* out) {
+  option table[kOptionCount + 1];
+  fill_table(command, table);
+  opterr = 0;
+  optind = 0;
+  const bool has_output = (kWrites & bit(command)) != 0;
+  while (true) {
+    const int at = optind == 0 ? 1 : optind;
+    const int answer = getopt_long(count, words, has_output ? ":o:h" : ":h", table, nullptr);
+    if (answer == -1) return {};
+    if (answer == ':') return error(Code::InvalidArgument, "option '%s' needs a value", words[optind - 1]);
+    if (answer == '?') return error(Code::InvalidArgument, "unknown option '%s'", words[optind > at ? optind - 1 : at]);
+    if (answer == 'h') {
+      out->help = true;
+      continue;
+    }
+    if (answer == 'o') {
+      if (out->output != nullptr) return error(Code::InvalidArgument, "-o is given twice");
+      out->output = optarg;
+      continue;
+    }
+    TIFFIN_TRY(apply(kOptions[answer - kFirstOption], optarg, out));
+  }
+}
+
+Status wrong_value(const char* option, const char* text, const char* expected) {
+  return error(Code::InvalidArgument, "--%s is '%s', %s is expected", option, text, expected);
+}
+
+}  // namespace
+
+Status parse_arguments(Command command, int count, char** words, Arguments* out) {
+  out->command = command;
+  if (!out->input_files.resize(static_cast<size_t>(count))) return out_of_memory();
+  Array<char*> shifted;
+  if (!shifted.resize(static_cast<size_t>(count) + 2)) return out_of_memory();
+  shifted[0] = const_cast<char*>("tiffin");
+  for (int i = 0; i < count; ++i) shifted[static_cast<size_t>(i) + 1] = words[i];
+  shifted[static_cast<size_t>(count) + 1] = nullptr;
+  TIFFIN_TRY(parse_options(command, count + 1, shifted.data(), out));
+  if (out->help) return {};
+  const int given = count + 1 - optind;
+  const int wanted = command == Command::Errors || command == Command::Devices ? 0 : 1;
+  if (given < wanted) return error(Code::InvalidArgument, "a file is missing");
+  if (given > wanted) return error(Code::InvalidArgument, "unexpected word '%s'", shifted[static_cast<size_t>(optind + wanted)]);
+  if (wanted == 1) out->file = shifted[static_cast<size_t>(optind)];
+  if ((kWrites & bit(command)) != 0 && out->output == nullptr) return error(Code::InvalidArgument, "-o OUT is missing");
+  return {};
+}
+
+bool asks_for_json(int count, char** words) {
+  for (int i = 0; i < count; ++i) {
+    if (strcmp(words[i], "--json") == 0) return true;
+    if (strcmp(words[i], "--") == 0) return false;
+  }
+  return false;
+}
+
+const char* usage_of(Command command) { return kUsages[static_cast<size_t>(command)]; }
+
+Result<int64_t> parse_count(const char* option, const char* text, int64_t least, int64_t most) {
+  char* end = nullptr;
+  errno = 0;
+  const long long value = strtoll(text, &end, 10);
+  if (end != text && *end == 0 && errno == 0 && value >= least && value <= most) return static_cast<int64_t>(value);
+  return error(Code::InvalidArgument, "--%s is '%s', a number from %lld to %lld is expected", option, text, static_cast<long long>(least),
+               static_cast<long long>(most));
+}
+
+Result<double> parse_seconds(const char* option, const char* text) {
+  char* end = nullptr;
+  const double value = strtod(text, &end);
+  if (end == text || *end != 0 || !(value > 0) || value > 1e6) return wrong_value(option, text, "a positive number of seconds");
+  return value;
+}
+
+Result<uint64_t> parse_size(const char* option, const char* text) {
+  struct Unit {
+    const char* name;
+    double bytes;
+  };
+  constexpr Unit kUnits[] = {{"", 1},     {"B", 1},      {"kB", 1e3},      {"KB", 1e3},        {"MB", 1e6},
+                             {"GB", 1e9}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
+  char* end = nullptr;
+  const double value = strtod(text, &end);
+  if (end == text || !std::isfinite(value) || value < 0) return wrong_value(option, text, "a size such as 400kB or 2MiB");
+  while (*end == ' ') ++end;
+  for (const Unit& unit : kUnits) {
+    if (strcmp(end, unit.name) == 0 && value * unit.bytes < 9e18) return static_cast<uint64_t>(value * unit.bytes);
+  }
+  return wrong_value(option, text, "a size such as 400kB or 2MiB");
+}
+
+}  // namespace tiffin::tools

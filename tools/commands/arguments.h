@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of the shared commands: one table of options, one struct of what was typed.
+#pragma once
+
+#include <string_view>
+
+#include "base/array.h"
+#include "base/status.h"
+
+namespace tiffin::tools {
+
+enum class Command : uint8_t { Run, Bench, Inspect, Doctor, Verify, ParamsList, ParamsExtract, ParamsConvert, Errors, Devices };
+
+// NAME=FILE; the name ends at the last '='.
+struct NamedFile {
+  std::string_view name;
+  const char* file = nullptr;
+};
+
+// Texts are borrowed from argv; null where an option was not given.
+struct Arguments {
+  Command command{};
+  const char* file = nullptr;
+  const char *params = nullptr, *inputs = nullptr, *fill = nullptr, *outputs = nullptr, *format = nullptr, *device = nullptr, *threads = nullptr;
+  const char *entry = nullptr, *verify = nullptr, *warmup = nullptr, *repeat = nullptr, *seconds = nullptr, *trace = nullptr;
+  const char *budget = nullptr, *baseline = nullptr, *output = nullptr, *features = nullptr;
+  bool new_weights = false, copy = false, strict = false, json = false, quiet = false, profile = false;
+  bool functions = false, tensors = false, sizes = false, program = false, memory = false, help = false;
+  Array<NamedFile> input_files;
+  size_t input_file_count = 0;
+};
+
+// Reads argv[0..count), which begins behind the command's own words. InvalidArgument for wrong usage.
+Status parse_arguments(Command command, int count, char** words, Arguments* out);
+
+// True when --json stands among the words: a wrong command line is reported in that form too.
+bool asks_for_json(int count, char** words);
+
+// "tiffin run FILE …", one line or a few, as --help and wrong usage print it.
+const char* usage_of(Command command);
+
+// A decimal number of [least, most] given to --NAME. InvalidArgument.
+Result<int64_t> parse_count(const char* option, const char* text, int64_t least, int64_t most);
+// Seconds, a positive decimal number.
+Result<double> parse_seconds(const char* option, const char* text);
+// Bytes with an optional unit: kB MB GB (decimal), KiB MiB GiB.
+Result<uint64_t> parse_size(const char* option, const char* text);
+
+}  // namespace tiffin::tools

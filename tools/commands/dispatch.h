@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a program's words to a shared command, and what a program may add to them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "tools/commands/host_tensor.h"
+
+namespace tiffin::tools {
+
+// A tensor given for an input: by its name, or by its position when `name` is empty.
+struct GivenInput {
+  std::string_view name;
+  size_t position = 0;
+  DType dtype = DType::Undefined;
+  std::span<const int64_t> shape;
+};
+
+// What a program that links the compiler adds: models are compiled in memory, ONNX's .pb tensors are read and written.
+struct Extensions {
+  // Compiles a model file into an artifact's bytes; open dimensions come from the inputs given.
+  Status (*compile_model)(const char* path, std::span<const GivenInput> inputs, Array<uint8_t>* out_artifact);
+  Result<HostTensor> (*read_pb)(const char* path);
+  Status (*write_pb)(const char* path, std::string_view name, DType dtype, std::span<const int64_t> shape, const uint8_t* bytes);
+};
+
+// True for the words that run_command knows: run, bench, inspect, doctor, verify, params, errors, devices.
+bool is_shared_command(const char* word);
+
+// Runs words[1…] as a shared command and returns the exit status: 0 done, 1 the answer is no, 2 wrong usage, 3 failed. `program` is the name that
+// usage texts show; `extensions` may be null.
+int run_command(int count, char** words, const char* program, const Extensions* extensions);
+
+// The same for a program that has shared commands alone: --help and --version as well.
+int run_program(int count, char** words, const char* program, const Extensions* extensions);
+
+}  // namespace tiffin::tools
