@@ -139,8 +139,11 @@ class Builder {
   Expr find_cached(const CacheKey& key) const;
   void remember(const CacheKey& key, Expr value);
 
-  // Called with each expression as it is made and each comparison that ranges leave open; null for none. For analyses of element functions.
+  // Called with each new expression; null for none. For analyses of element functions.
   std::function<void(Expr)> observer;
+
+  // Keys with a first part at or above this are free for users of find_cached.
+  static constexpr int64_t kFirstUserKey = 16;
 
  private:
   enum class BlockKind : uint8_t { Root, Loop, MayBeEmptyLoop, Conditional };
@@ -150,24 +153,34 @@ class Builder {
     std::vector<CacheKey> cached;
   };
   Expr make(ExprNode node);
-  Expr fold_binary(BinaryOp op, Expr a, Expr b);
+  // What decides where a value can be computed.
+  struct Needs {
+    int depth = 0;          // of the innermost variable
+    bool is_fixed = false;  // reads a register or a written buffer
+    bool has_load = false;
+  };
+  Expr integer_binary(BinaryOp op, Expr a, Expr b);
   Expr simplify_binary(BinaryOp op, Expr a, Expr b);
   Expr variable_expr(const Variable* variable, int depth);
-  int depth_of(Expr value);
-  // The depth at which a let of `value` can lie.
+  Expr name_value(const std::string& name, Expr value);
+  // An index with its quotients and other atoms named.
+  Expr settle(Expr index);
+  Needs needs_of(Expr value);
+  // The depth of the block in which a let of `value` can lie.
   int home_of(Expr value);
-  std::vector<Stmt> close_block();
+  int depth() const { return static_cast<int>(blocks_.size()) - 1; }
   void open_block(BlockKind kind);
-  void append(StmtNode node, int depth = -1);
-  static StmtNode loop_node(LoopOptions options);
+  std::vector<Stmt> close_block();
+  void append(StmtNode node);
+  void append_at(StmtNode node, int depth);
 
   Kernel& kernel_;
   IndexMath index_math_;
   std::vector<Block> blocks_;
   std::map<CacheKey, std::pair<Expr, int>> cache_;
   std::map<const Variable*, int> variable_depth_;
-  std::map<Expr, std::pair<int, bool>> depth_memo_;  // depth and "has a load"
-  std::map<std::pair<int64_t, int>, Expr> integers_;
+  std::map<Expr, Needs> needs_;
+  std::map<std::pair<int64_t, int>, Expr> indices_;  // Int64 constants by value and lanes
 };
 
 }  // namespace tiffin::kernel
