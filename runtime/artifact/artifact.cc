@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/artifact/artifact.h"
+
+#include <cinttypes>
+#include <cstring>
+
+#include "runtime/artifact/check_program.h"
+#include "runtime/host/cpu.h"
+
+namespace tiffin::runtime {
+namespace {
+
+// Tables are never shared by our writer, and each takes at least four bytes: more of them is an attempt to make the check slow.
+flatbuffers::Verifier::Options verifier_options(size_t bytes) {
+  flatbuffers::Verifier::Options options;
+  options.max_depth = 16;
+  options.max_tables = static_cast<flatbuffers::uoffset_t>(bytes / 4 + 1);
+  return options;
+}
+
+Result<const Section*> require_section(const Container& container, tiffin_section_kind kind, const char* name) {
+  const Section* section = container.find(kind);
+  if (section == nullptr) return error(Code::NotAnArtifact, "'%s' is damaged: it has no section '%s'", container.source().name(), name);
+  if (section->length >= FLATBUFFERS_MAX_BUFFER_SIZE) {
+    return error(Code::NotAnArtifact, "'%s' is damaged: section '%s' has %" PRIu64 " bytes", container.source().name(), name, section->length);
+  }
+  return section;
+}
+
+// The table of type T in the envelope that the section holds.
+template <class T>
+Result<const T*> read_table(const Container& container, tiffin_section_kind kind, const char* name, Arena& arena) {
+  TIFFIN_ASSIGN_OR_RETURN(const Section* section, require_section(container, kind, name));
+  TIFFIN_ASSIGN_OR_RETURN(const auto bytes, container.read_section(*section, arena));
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), verifier_options(bytes.size()));
+  const T* table = nullptr;
+  if (abi::VerifyEnvelopeBuffer(verifier)) table = abi::GetEnvelope(bytes.data())->template root_as<T>();
+  if (table == nullptr) return error(Code::NotAnArtifact, "'%s' is damaged: section '%s' is malformed", container.source().name(), name);
+  return table;
+}
+
+// Missing features of a variant as a list; empty when the CPU has them all.
+void list_missing(const abi::Variant& variant, TextBuilder& out) {
+  for (const flatbuffers::String* feature : *variant.features()) {
+    if (!cpu_has_feature(view(feature))) out.add_item("%s", feature->c_str());
+  }
+}
+
+}  // namespace
+
+Status Artifact::read_tables() {
+  TIFFIN_ASSIGN_OR_RETURN(manifest_, read_table<abi::Manifest>(container_, TIFFIN_SECTION_MANIFEST, "manifest", arena_));
+  TIFFIN_ASSIGN_OR_RETURN(program_, read_table<abi::Program>(container_, TIFFIN_SECTION_PROGRAM, "program", arena_));
+  TIFFIN_ASSIGN_OR_RETURN(const Section* section, require_section(container_, TIFFIN_SECTION_STORAGE_PLAN, "storage_plan"));
+  Arena plan_memory;
+  TIFFIN_ASSIGN_OR_RETURN(const auto plan_bytes, container_.read_section(*section, plan_memory));
+  auto plan = params::StoragePlan::read(plan_bytes);
+  if (!plan.has_value()) {
+    if (plan.error().code() == Code::OutOfMemory) return plan.take_error();
+    return error(Code::NotAnArtifact, "'%s' is damaged: section 'storage_plan' is malformed: %s", container_.source().name(), plan.error().message());
+  }
+  storage_plan_.emplace(std::move(plan).value());
+  if (manifest_->parameter_digests()->size() != storage_plan_->parameter_count() * sizeof(Digest)) {
+    return error(Code::NotAnArtifact, "'%s' is damaged: it has %zu parameters and %u bytes of their digests", container_.source().name(),
+                 storage_plan_->parameter_count(), manifest_->parameter_digests()->size());
+  }
+  return {};
+}
+
+// The weights belong to this plan and to these parameters. Their table is checked again, in full, when they are bound.
+Status Artifact::check_weights() const {
+  const Section* section = weights();
+  if (section == nullptr) return {};
+  const char* file = container_.source().name();
+  tiffin_weights_header header;
+  if (section->length < sizeof(header))
+    return error(Code::NotAnArtifact, "'%s' is damaged: its weights have %" PRIu64 " bytes", file, section->length);
+  TIFFIN_TRY(container_.source().read(section->offset, {reinterpret_cast<uint8_t*>(&header), sizeof(header)}));
+  constexpr uint8_t kMagic[] = TIFFIN_WEIGHTS_MAGIC_BYTES;
+  if (memcmp(header.magic, kMagic, sizeof(kMagic)) != 0 || header.total_length != section->length) {
+    return error(Code::NotAnArtifact, "'%s' is damaged: the header of its weights is malformed", file);
+  }
+  if (memcmp(header.plan_digest, storage_plan_->digest().bytes.data(), sizeof(header.plan_digest)) != 0) {
+    return error(Code::DigestMismatch, "'%s': its weights follow another storage plan than its program", file);
+  }
+  return {};
+}
+
+Result<Artifact> Artifact::open(Source source, VerifyLevel level) {
+  TIFFIN_ASSIGN_OR_RETURN(Container container, Container::open(std::move(source), level));
+  Artifact artifact(std::move(container));
+  TIFFIN_TRY(artifact.read_tables());
+  TIFFIN_TRY(check_program(*artifact.program_, artifact.storage_plan_->table(), artifact.container_));
+  TIFFIN_TRY(artifact.check_weights());
+  return artifact;
+}
+
+std::span<const Digest> Artifact::parameter_digests() const {
+  static_assert(sizeof(Digest) == TIFFIN_DIGEST_BYTES && alignof(Digest) == 1);
+  const auto& bytes = *manifest_->parameter_digests();
+  return {reinterpret_cast<const Digest*>(bytes.data()), bytes.size() / sizeof(Digest)};
+}
+
+Result<const abi::Variant*> choose_variant(const Artifact& artifact) {
+  const char* file = artifact.container().source().name();
+  const abi::Variant* fitting = nullptr;
+  for (const abi::Variant* variant : *artifact.program().variants()) {
+    if (variant->machine() != host_machine() || artifact.container().machine() != host_machine()) continue;
+    TextBuilder missing;
+    list_missing(*variant, missing);
+    if (missing.is_empty()) return variant;
+    if (fitting == nullptr) fitting = variant;
+  }
+  if (fitting == nullptr) {
+    const abi::Variant& first = artifact.first_variant();
+    const uint16_t machine = first.machine() == host_machine() ? artifact.container().machine() : first.machine();
+    return error(Code::NoVariant, "'%s' holds code for %s (%s), this machine is %s", file, machine_name(machine), first.triple()->c_str(),
+                 machine_name(host_machine()));
+  }
+  TextBuilder missing;
+  list_missing(*fitting, missing);
+  return error(Code::MissingCpuFeature, "'%s' is compiled for '%s' and needs CPU features that this machine lacks: %s", file, fitting->cpu()->c_str(),
+               missing.text());
+}
+
+}  // namespace tiffin::runtime

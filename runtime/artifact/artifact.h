@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// An opened and checked artifact: everything it says about itself, for any machine. Preparing it to run is the executor's part.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "abi/artifact_generated.h"
+#include "base/digest.h"
+#include "base/params/storage_plan.h"
+#include "base/status.h"
+#include "runtime/artifact/container.h"
+
+namespace tiffin::runtime {
+
+// Immutable after opening; safe to share between threads.
+class Artifact {
+ public:
+  // Every check of docs/architecture/artifact_format.md that does not depend on this machine. Takes the source over.
+  static Result<Artifact> open(Source source, VerifyLevel level);
+
+  const Container& container() const { return container_; }
+  const abi::Program& program() const { return *program_; }
+  const abi::Manifest& manifest() const { return *manifest_; }
+  const params::StoragePlan& storage_plan() const { return *storage_plan_; }
+  // Digests of the model's parameters, in the storage plan's order.
+  std::span<const Digest> parameter_digests() const;
+  // The embedded weights; null in a weightless file.
+  const Section* weights() const { return container_.find(TIFFIN_SECTION_WEIGHTS); }
+
+  // The first variant's entries: what the artifact offers on any machine.
+  const abi::Variant& first_variant() const { return *program_->variants()->Get(0); }
+
+ private:
+  explicit Artifact(Container container) : container_(std::move(container)) {}
+  Status read_tables();
+  Status check_weights() const;
+
+  Container container_;
+  Arena arena_;
+  const abi::Program* program_ = nullptr;
+  const abi::Manifest* manifest_ = nullptr;
+  std::optional<params::StoragePlan> storage_plan_;
+};
+
+// The variant that runs on this machine. NoVariant naming both machines; MissingCpuFeature with all missing features of the best variant.
+Result<const abi::Variant*> choose_variant(const Artifact& artifact);
+
+// What every FlatBuffer string of a verified table is.
+inline std::string_view view(const flatbuffers::String* text) { return {text->c_str(), text->size()}; }
+
+}  // namespace tiffin::runtime

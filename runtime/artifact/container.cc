@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/artifact/container.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstddef>
+#include <cstring>
+
+#include "abi/version.h"
+
+namespace tiffin::runtime {
+namespace {
+
+constexpr uint8_t kMagic[] = TIFFIN_MAGIC_BYTES;
+constexpr uint64_t kMaxAlignment = uint64_t{1} << 21;
+static_assert(sizeof(tiffin_artifact_header) == 160 && sizeof(tiffin_section) == 112 && sizeof(tiffin_weights_header) == 128);
+
+Digest to_digest(const uint8_t (&bytes)[TIFFIN_DIGEST_BYTES]) {
+  Digest digest;
+  memcpy(digest.bytes.data(), bytes, sizeof(bytes));
+  return digest;
+}
+
+template <class T>
+std::span<const uint8_t> bytes_of(const T& object) {
+  return {reinterpret_cast<const uint8_t*>(&object), sizeof(T)};
+}
+
+// The name up to its padding; empty when it is not terminated or holds something that would garble a message.
+std::string_view section_name(const tiffin_section& entry) {
+  const size_t length = strnlen(entry.name, sizeof(entry.name));
+  if (length == sizeof(entry.name)) return {};
+  const std::string_view name(entry.name, length);
+  return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 0x7F; }) ? name : std::string_view{};
+}
+
+bool is_content(uint32_t kind) { return kind != TIFFIN_SECTION_CREATED && kind != TIFFIN_SECTION_SIGNATURE; }
+
+bool is_bulk(tiffin_section_kind kind) { return kind == TIFFIN_SECTION_WEIGHTS || kind == TIFFIN_SECTION_GOLDEN; }
+
+Status digest_error(const Source& source, const char* what, const Digest& actual, const Digest& expected) {
+  return error(Code::DigestMismatch, "'%s': the digest of %s is %.16s…, recorded is %.16s…", source.name(), what, to_text(actual).text,
+               to_text(expected).text);
+}
+
+// Feeds [offset, offset + length) of the source to `hasher` in pieces.
+Status hash_range(const Source& source, uint64_t offset, uint64_t length, Hasher& hasher) {
+  constexpr uint64_t kPieceBytes = 1u << 17;
+  if (!source.is_file()) {
+    hasher.update(source.memory().subspan(offset, length));
+    return {};
+  }
+  Arena arena;
+  auto* piece = arena.allocate<uint8_t>(static_cast<size_t>(std::min(length, kPieceBytes)));
+  if (piece == nullptr) return error(Code::OutOfMemory, "no memory to read '%s'", source.name());
+  while (length > 0) {
+    const uint64_t now = std::min(length, kPieceBytes);
+    TIFFIN_TRY(source.read(offset, {piece, static_cast<size_t>(now)}));
+    hasher.update({piece, static_cast<size_t>(now)});
+    offset += now;
+    length -= now;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Container::read_header() {
+  TIFFIN_ASSIGN_OR_RETURN(header_offset_, elf_.translate("the header", elf_.note().header_address, sizeof(header_)));
+  TIFFIN_TRY(source_.read(header_offset_, {reinterpret_cast<uint8_t*>(&header_), sizeof(header_)}));
+  if (memcmp(header_.magic, kMagic, sizeof(kMagic)) != 0) {
+    return error(Code::NotAnArtifact, "'%s' has a Tiffin note, but no Tiffin header where it points", source_.name());
+  }
+  return {};
+}
+
+Status Container::check_version() const {
+  if (header_.format_major != TIFFIN_FORMAT_MAJOR) {
+    const Code code = header_.format_major > TIFFIN_FORMAT_MAJOR ? Code::FormatTooNew : Code::FormatTooOld;
+    return error(code, "'%s' has format %u.%u, this runtime reads format %u", source_.name(), header_.format_major, header_.format_minor,
+                 TIFFIN_FORMAT_MAJOR);
+  }
+  if (header_.abi != TIFFIN_ABI_VERSION) {
+    return error(Code::AbiMismatch, "'%s' has ABI %u, this runtime has ABI %u", source_.name(), header_.abi, TIFFIN_ABI_VERSION);
+  }
+  return {};
+}
+
+Status Container::check_header_digests(std::span<const tiffin_section> table) const {
+  tiffin_artifact_header blank = header_;
+  memset(blank.header_digest, 0, sizeof(blank.header_digest));
+  memset(blank.file_digest, 0, sizeof(blank.file_digest));
+  Hasher header_hasher;
+  header_hasher.update(bytes_of(blank));
+  header_hasher.update({reinterpret_cast<const uint8_t*>(table.data()), table.size_bytes()});
+  if (const Digest actual = header_hasher.finish(); actual != to_digest(header_.header_digest)) {
+    return digest_error(source_, "the header", actual, to_digest(header_.header_digest));
+  }
+  Hasher content_hasher;
+  for (const tiffin_section& entry : table) {
+    if (!is_content(entry.kind)) continue;
+    content_hasher.update(bytes_of(entry.kind));
+    content_hasher.update(bytes_of(entry.name));
+    content_hasher.update_u64(entry.length);
+    content_hasher.update(entry.digest);
+  }
+  if (const Digest actual = content_hasher.finish(); actual != to_digest(header_.content_digest)) {
+    return digest_error(source_, "the contents", actual, to_digest(header_.content_digest));
+  }
+  return {};
+}
+
+Result<Section> Container::read_entry(const tiffin_section& entry) {
+  Section section;
+  section.name = section_name(entry);
+  if (section.name.empty()) return error(Code::NotAnArtifact, "'%s' is damaged: a section of kind %u has no proper name", source_.name(), entry.kind);
+  const char* name = arena_.copy_text(section.name);
+  if (name == nullptr) return error(Code::OutOfMemory, "no memory for the sections of '%s'", source_.name());
+  section.name = name;
+  section.kind = static_cast<tiffin_section_kind>(entry.kind);
+  section.version = entry.version;
+  section.is_required = (entry.flags & TIFFIN_SECTION_REQUIRED) != 0;
+  section.length = entry.length;
+  section.alignment = entry.alignment;
+  section.digest = to_digest(entry.digest);
+  const bool is_power = entry.alignment != 0 && (entry.alignment & (entry.alignment - 1)) == 0 && entry.alignment <= kMaxAlignment;
+  if (!is_power || entry.length > UINT64_MAX - entry.offset) {
+    return error(Code::NotAnArtifact, "'%s' is damaged: section '%s' has alignment %" PRIu64 " and length %" PRIu64, source_.name(), name,
+                 entry.alignment, entry.length);
+  }
+  if (entry.kind != TIFFIN_SECTION_CODE) {
+    TIFFIN_ASSIGN_OR_RETURN(section.offset, elf_.translate(name, entry.offset, entry.length));
+    return section;
+  }
+  if (entry.detail > entry.length) {
+    return error(Code::NotAnArtifact, "'%s' is damaged: instructions of section '%s' start at %" PRIu64 " of %" PRIu64 " bytes", source_.name(), name,
+                 entry.detail, entry.length);
+  }
+  section.code_start = entry.detail;
+  TIFFIN_ASSIGN_OR_RETURN(section.offset, elf_.translate(name, entry.offset, entry.detail));
+  TIFFIN_ASSIGN_OR_RETURN(section.code_offset, elf_.translate(name, entry.offset + entry.detail, entry.length - entry.detail));
+  return section;
+}
+
+Status Container::read_table() {
+  if (header_.section_count > TIFFIN_MAX_SECTIONS) {
+    return error(Code::NotAnArtifact, "'%s' is damaged: it has %u sections, at most %u are allowed", source_.name(), header_.section_count,
+                 TIFFIN_MAX_SECTIONS);
+  }
+  const size_t count = header_.section_count;
+  auto* table = arena_.allocate<tiffin_section>(count);
+  auto* sections = arena_.allocate<Section>(count);
+  if (table == nullptr || sections == nullptr) return error(Code::OutOfMemory, "no memory for the sections of '%s'", source_.name());
+  const size_t table_bytes = count * sizeof(tiffin_section);
+  uint64_t table_offset = 0;
+  TIFFIN_ASSIGN_OR_RETURN(table_offset, elf_.translate("the section table", elf_.note().header_address, sizeof(header_) + table_bytes));
+  TIFFIN_TRY(source_.read(table_offset + sizeof(header_), {reinterpret_cast<uint8_t*>(table), table_bytes}));
+  TIFFIN_TRY(check_header_digests({table, count}));
+  for (size_t i = 0; i < count; ++i) {
+    TIFFIN_ASSIGN_OR_RETURN(sections[i], read_entry(table[i]));
+    for (size_t j = 0; j < i; ++j) {
+      if (sections[j].kind != sections[i].kind || sections[j].name != sections[i].name) continue;
+      return error(Code::NotAnArtifact, "'%s' is damaged: section '%s' occurs twice", source_.name(), sections[i].name.data());
+    }
+  }
+  sections_ = {sections, count};
+  return {};
+}
+
+Result<Container> Container::open(Source source, VerifyLevel level) {
+  TIFFIN_ASSIGN_OR_RETURN(ElfImage elf, ElfImage::read(source));
+  Container container(std::move(source), std::move(elf));
+  TIFFIN_TRY(container.read_header());
+  TIFFIN_TRY(container.check_version());
+  // A tool that rewrites ELF files may leave a shorter one, but always a complete one, which ends with its last part.
+  const uint64_t size = container.source_.size(), total = container.header_.total_length;
+  if (size < total && size != container.elf_.complete_length()) {
+    return error(Code::Truncated, "'%s' has %" PRIu64 " bytes, its header says %" PRIu64, container.source_.name(), size, total);
+  }
+  TIFFIN_TRY(container.read_table());
+  for (const Section& section : container.sections()) {
+    if (level == VerifyLevel::All || (level == VerifyLevel::Code && !is_bulk(section.kind))) TIFFIN_TRY(container.check_section(section));
+  }
+  for (const Section& section : container.sections()) {
+    const bool is_known = section.kind >= TIFFIN_SECTION_MANIFEST && section.kind <= TIFFIN_SECTION_SIGNATURE;
+    if (is_known || !section.is_required) continue;
+    return error(Code::FormatTooNew, "'%s' needs its section '%s' of kind %u to be understood, this runtime (format %u.%u) does not know it",
+                 container.source_.name(), section.name.data(), static_cast<unsigned>(section.kind), TIFFIN_FORMAT_MAJOR, TIFFIN_FORMAT_MINOR);
+  }
+  return container;
+}
+
+const Section* Container::find(tiffin_section_kind kind, std::string_view name) const {
+  for (const Section& section : sections_) {
+    if (section.kind == kind && (name.empty() || section.name == name)) return &section;
+  }
+  return nullptr;
+}
+
+Digest Container::content_digest() const { return to_digest(header_.content_digest); }
+
+Digest Container::file_digest() const { return to_digest(header_.file_digest); }
+
+Result<Digest> Container::hash_section(const Section& section) const {
+  Hasher hasher;
+  if (section.kind == TIFFIN_SECTION_CODE) {
+    TIFFIN_TRY(hash_range(source_, section.offset, section.code_start, hasher));
+    TIFFIN_TRY(hash_range(source_, section.code_offset, section.length - section.code_start, hasher));
+  } else {
+    TIFFIN_TRY(hash_range(source_, section.offset, section.length, hasher));
+  }
+  return hasher.finish();
+}
+
+Result<Digest> Container::hash_file() const {
+  Hasher hasher;
+  constexpr uint8_t kZeros[TIFFIN_DIGEST_BYTES] = {};
+  const uint64_t field = header_offset_ + offsetof(tiffin_artifact_header, file_digest);
+  const uint64_t after = field + sizeof(kZeros);
+  TIFFIN_TRY(hash_range(source_, 0, field, hasher));
+  hasher.update(kZeros);
+  TIFFIN_TRY(hash_range(source_, after, source_.size() - after, hasher));
+  return hasher.finish();
+}
+
+Status Container::check_section(const Section& section) const {
+  TIFFIN_ASSIGN_OR_RETURN(const Digest actual, hash_section(section));
+  if (actual == section.digest) return {};
+  char what[64];
+  snprintf(what, sizeof(what), "section '%s'", section.name.data());
+  return digest_error(source_, what, actual, section.digest);
+}
+
+Result<std::span<const uint8_t>> Container::read_section(const Section& section, Arena& arena) const {
+  auto* bytes = static_cast<uint8_t*>(arena.allocate_bytes(static_cast<size_t>(section.length), 64));
+  if (bytes == nullptr) return error(Code::OutOfMemory, "no memory for the %" PRIu64 " bytes of section '%s'", section.length, section.name.data());
+  TIFFIN_TRY(source_.read(section.offset, {bytes, static_cast<size_t>(section.length)}));
+  return std::span<const uint8_t>{bytes, static_cast<size_t>(section.length)};
+}
+
+}  // namespace tiffin::runtime

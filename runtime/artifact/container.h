@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The outermost layer of an artifact: header and section table, read into private memory and checked against their digests. Knows nothing of
+// what the sections mean.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "abi/artifact.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "runtime/artifact/elf_image.h"
+#include "runtime/host/arena.h"
+#include "runtime/host/source.h"
+
+namespace tiffin::runtime {
+
+struct Section {
+  tiffin_section_kind kind{};
+  std::string_view name;
+  uint32_t version = 0;
+  bool is_required = false;
+  uint64_t length = 0;
+  uint64_t alignment = 0;
+  uint64_t code_start = 0;   // code: offset of the first instruction within the section
+  uint64_t offset = 0;       // in the source; of code: of its constants
+  uint64_t code_offset = 0;  // code: position in the source of the first instruction
+  Digest digest;
+};
+
+// How much is hashed when an artifact is opened. The header and its table are always checked.
+enum class VerifyLevel : uint8_t { None, Code, All };  // Code: all sections but weights and golden cases
+
+class Container {
+ public:
+  // The checks of docs/architecture/artifact_format.md up to the digests, in their order. Takes the source over.
+  // Io, NotAnArtifact, Truncated, FormatTooNew, FormatTooOld, AbiMismatch, DigestMismatch, OutOfMemory.
+  static Result<Container> open(Source source, VerifyLevel level);
+
+  const Source& source() const { return source_; }
+  const tiffin_artifact_header& header() const { return header_; }
+  uint16_t machine() const { return elf_.machine(); }
+  std::span<const Section> sections() const { return sections_; }
+  // The section of that kind and name ("" means any); null when there is none.
+  const Section* find(tiffin_section_kind kind, std::string_view name = {}) const;
+
+  // True when a tool rewrote the file around the sections, as strip does.
+  bool is_rewritten() const { return source_.size() != header_.total_length; }
+  Digest content_digest() const;  // as recorded
+  Digest file_digest() const;     // as recorded
+
+  // Hash what is in the file now. Io, Truncated.
+  Result<Digest> hash_section(const Section& section) const;
+  Result<Digest> hash_file() const;
+  // DigestMismatch naming the section.
+  Status check_section(const Section& section) const;
+
+  // The section's bytes in `arena`, 64-byte aligned. Io, OutOfMemory.
+  Result<std::span<const uint8_t>> read_section(const Section& section, Arena& arena) const;
+
+ private:
+  Container(Source source, ElfImage elf) : source_(std::move(source)), elf_(std::move(elf)) {}
+  Status read_header();
+  Status check_version() const;
+  Status read_table();
+  Status check_header_digests(std::span<const tiffin_section> table) const;
+  Result<Section> read_entry(const tiffin_section& entry);
+
+  Source source_;
+  ElfImage elf_;
+  Arena arena_;
+  uint64_t header_offset_ = 0;  // in the source
+  tiffin_artifact_header header_{};
+  std::span<const Section> sections_;
+};
+
+}  // namespace tiffin::runtime

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/host/source.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+namespace tiffin::runtime {
+namespace {
+
+// strerror_r in its POSIX form, whichever the libc declares.
+struct ErrorText {
+  char bytes[128] = "";
+  explicit ErrorText(int number) { describe(strerror_r(number, bytes, sizeof(bytes))); }
+
+ private:
+  void describe(const char* text) {
+    if (text != bytes) snprintf(bytes, sizeof(bytes), "%s", text);
+  }
+  void describe(int) {}
+};
+
+Status require_regular_file(int descriptor, const char* name, uint64_t* out_size) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return error(Code::Io, "'%s' cannot be examined: %s", name, ErrorText(errno).bytes);
+  if (S_ISDIR(status.st_mode)) return error(Code::Io, "'%s' is a directory, not a file", name);
+  if (!S_ISREG(status.st_mode)) return error(Code::Io, "'%s' is not a regular file", name);
+  *out_size = static_cast<uint64_t>(status.st_size);
+  return {};
+}
+
+}  // namespace
+
+Source::Source(Source&& other) noexcept { *this = std::move(other); }
+
+Source& Source::operator=(Source&& other) noexcept {
+  std::swap(arena_, other.arena_);
+  std::swap(name_, other.name_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(file_offset_, other.file_offset_);
+  std::swap(size_, other.size_);
+  std::swap(memory_, other.memory_);
+  return *this;
+}
+
+Source::~Source() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+Status Source::set_name(std::string_view name) {
+  name_ = arena_.copy_text(name);
+  if (name_ != nullptr) return {};
+  name_ = "";
+  return error(Code::OutOfMemory, "no memory for a file's name");
+}
+
+Result<Source> Source::open(const char* path) {
+  Source source;
+  TIFFIN_TRY(source.set_name(path));
+  // O_NONBLOCK: a pipe must give an error, not wait for a writer.
+  do {
+    source.descriptor_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  } while (source.descriptor_ < 0 && errno == EINTR);
+  if (source.descriptor_ < 0) return error(Code::Io, "'%s' cannot be opened: %s", path, ErrorText(errno).bytes);
+  TIFFIN_TRY(require_regular_file(source.descriptor_, source.name_, &source.size_));
+  return source;
+}
+
+Result<Source> Source::from_descriptor(int descriptor, uint64_t offset, uint64_t length) {
+  Source source;
+  char name[32];
+  snprintf(name, sizeof(name), "descriptor %d", descriptor);
+  TIFFIN_TRY(source.set_name(name));
+  source.descriptor_ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (source.descriptor_ < 0) return error(Code::Io, "%s cannot be duplicated: %s", name, ErrorText(errno).bytes);
+  uint64_t file_bytes = 0;
+  TIFFIN_TRY(require_regular_file(source.descriptor_, source.name_, &file_bytes));
+  if (offset > file_bytes || length > file_bytes - offset) {
+    return error(Code::Truncated, "%s has %" PRIu64 " bytes, fewer than offset %" PRIu64 " and length %" PRIu64 " need", name, file_bytes, offset,
+                 length);
+  }
+  source.file_offset_ = offset;
+  source.size_ = length == 0 ? file_bytes - offset : length;
+  return source;
+}
+
+Result<Source> Source::from_memory(std::span<const uint8_t> bytes) {
+  Source source;
+  TIFFIN_TRY(source.set_name("memory"));
+  source.memory_ = bytes;
+  source.size_ = bytes.size();
+  return source;
+}
+
+Status Source::read(uint64_t offset, std::span<uint8_t> out) const {
+  if (offset > size_ || out.size() > size_ - offset) {
+    return error(Code::Truncated, "'%s' has %" PRIu64 " bytes, %zu more are expected at offset %" PRIu64, name_, size_, out.size(), offset);
+  }
+  if (!is_file()) {
+    if (!out.empty()) memcpy(out.data(), memory_.data() + offset, out.size());
+    return {};
+  }
+  size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t count = pread(descriptor_, out.data() + done, out.size() - done, static_cast<off_t>(file_offset_ + offset + done));
+    if (count > 0) {
+      done += static_cast<size_t>(count);
+    } else if (count == 0) {
+      return error(Code::Truncated, "'%s' ends at byte %" PRIu64 " while it is read", name_, offset + done);
+    } else if (errno != EINTR) {
+      return error(Code::Io, "'%s' cannot be read: %s", name_, ErrorText(errno).bytes);
+    }
+  }
+  return {};
+}
+
+Result<Pages> Source::map(uint64_t offset, uint64_t length) const {
+  if (offset > size_ || length > size_ - offset) {
+    return error(Code::Truncated, "'%s' has %" PRIu64 " bytes, %" PRIu64 " more are expected at offset %" PRIu64, name_, size_, length, offset);
+  }
+  const uint64_t start = file_offset_ + offset;
+  const uint64_t inner = start % page_bytes();
+  const uint64_t total = inner + (length == 0 ? 1 : length);
+  void* base = mmap(nullptr, total, PROT_READ, MAP_SHARED, descriptor_, static_cast<off_t>(start - inner));
+  if (base == MAP_FAILED) return error(Code::Io, "'%s' cannot be mapped: %s", name_, ErrorText(errno).bytes);
+  return Pages(base, total, static_cast<uint8_t*>(base) + inner);
+}
+
+}  // namespace tiffin::runtime
