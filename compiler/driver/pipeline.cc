@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "compiler/graph/printer.h"
+#include "compiler/graph/verifier.h"
+#include "compiler/passes/decompose_operators.h"
+#include "compiler/passes/fold_constants.h"
+
+namespace tiffin::driver {
+namespace {
+
+constexpr PassRow kPipeline[] = {
+    {passes::fold_constants, "fold_constants", 0, "first: it infers every type, and removes shape arithmetic and constant If"},
+    {passes::decompose_operators, "decompose_operators", 0, "needs static types; leaves the primitives that everything below knows"},
+    {passes::fold_constants, "fold_decomposed", 0, "decomposition makes constant operands that lowering wants folded"},
+};
+
+bool contains(const std::vector<std::string>& names, const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+Status check_names(const RunnerOptions& options) {
+  std::vector<std::string> asked = options.skip;
+  asked.insert(asked.end(), options.only.begin(), options.only.end());
+  if (!options.stop_after.empty()) asked.push_back(options.stop_after);
+  for (const std::string& name : asked) {
+    const auto found = std::find_if(std::begin(kPipeline), std::end(kPipeline), [&](const PassRow& row) { return name == row.name; });
+    if (found != std::end(kPipeline)) continue;
+    std::string known;
+    for (const PassRow& row : kPipeline) known += std::string(known.empty() ? "" : ", ") + row.name;
+    return error(Code::InvalidArgument, "there is no pass '%s'; the passes are: %s", name.c_str(), known.c_str());
+  }
+  return {};
+}
+
+Status write_text(const std::string& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) return error(Code::Io, "cannot write '%s': %m", path.c_str());
+  const bool is_whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (std::fclose(file) != 0 || !is_whole) return error(Code::Io, "cannot write '%s': %m", path.c_str());
+  return {};
+}
+
+class Runner {
+ public:
+  Runner(graph::Graph& graph, passes::PassContext& context, const RunnerOptions& options, std::vector<PassTime>* out_times)
+      : graph_(graph), context_(context), options_(options), out_times_(out_times) {}
+
+  Status run() {
+    TIFFIN_TRY(check_names(options_));
+    if (!options_.dump_folder.empty()) TIFFIN_TRY(dump("imported"));
+    if (!options_.only.empty()) {
+      for (const std::string& name : options_.only) {
+        TIFFIN_TRY(run_pass(*std::find_if(std::begin(kPipeline), std::end(kPipeline), [&](const PassRow& row) { return name == row.name; })));
+      }
+      return {};
+    }
+    for (const PassRow& row : kPipeline) {
+      if (options_.opt_level >= row.min_opt_level && !contains(options_.skip, row.name)) TIFFIN_TRY(run_pass(row));
+      if (options_.stop_after == row.name) return error(Code::Cancelled, "stopped after the pass '%s', as asked", row.name);
+    }
+    return {};
+  }
+
+ private:
+  Status run_pass(const PassRow& row) {
+    const auto start = std::chrono::steady_clock::now();
+    TIFFIN_TRY(row.run(graph_, context_));
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+    if (out_times_ != nullptr) out_times_->push_back({row.name, taken.count()});
+    const Status valid = graph::verify(graph_);
+    if (!valid.is_ok()) return error(Code::Internal, "the pass '%s' left an invalid graph: %s", row.name, valid.message());
+    return options_.dump_folder.empty() ? Status() : dump(row.name);
+  }
+
+  // Only graphs that differ from the one before are written.
+  Status dump(const char* name) {
+    std::string text = graph::print(graph_);
+    const int number = dumps_++;
+    if (text == last_dump_) return {};
+    char prefix[16];
+    std::snprintf(prefix, sizeof(prefix), "/%02d_", number);
+    TIFFIN_TRY(write_text(options_.dump_folder + prefix + name + ".graph", text));
+    last_dump_ = std::move(text);
+    return {};
+  }
+
+  graph::Graph& graph_;
+  passes::PassContext& context_;
+  const RunnerOptions& options_;
+  std::vector<PassTime>* out_times_;
+  std::string last_dump_;
+  int dumps_ = 0;
+};
+
+}  // namespace
+
+std::span<const PassRow> pipeline() { return kPipeline; }
+
+Status run_pipeline(graph::Graph& graph, passes::PassContext& context, const RunnerOptions& options, std::vector<PassTime>* out_times) {
+  return Runner(graph, context, options, out_times).run();
+}
+
+}  // namespace tiffin::driver
