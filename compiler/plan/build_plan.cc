@@ -51,6 +51,7 @@ class Planner {
   const PlanOptions& options_;
   Plan plan_;
   std::vector<LoweredStep> steps_;
+  std::vector<std::vector<NodeId>> users_;
   std::map<std::string, uint32_t> kernel_of_key_;
   std::map<std::string, int> name_uses_;
 };
@@ -112,6 +113,7 @@ Status Planner::lower_group(const Group& group) {
   kernel::LowerOptions lower;
   lower.machine = options_.machine;
   lower.vectorise = options_.opt_level > 0;
+  lower.users = &users_;
   TIFFIN_ASSIGN_OR_RETURN(kernel::LoweredKernel lowered, kernel::lower_group(graph_, group.nodes, lower));
   std::string name;
   for (const NodeId id : group.nodes) {
@@ -139,6 +141,7 @@ Status Planner::lower_group(const Group& group) {
 // Everything that cannot be lowered is reported at once.
 Status Planner::lower_groups(const StorageDecision& storage) {
   const bool optimise = options_.opt_level > 0;
+  users_ = graph_.build_users();
   std::vector<char> is_planned(graph_.node_capacity(), 1);
   for (size_t id = 0; id < is_planned.size(); ++id) {
     const Node& node = graph_.node(static_cast<NodeId>(id));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/kernel/lower.h"
 #include "compiler/ops/op_class.h"
 
 namespace tiffin::plan {
@@ -68,7 +69,7 @@ class Fusion {
     const graph::Value& value = graph_.value(input);
     if (value.producer == kNone || is_planned_[static_cast<size_t>(value.producer)] == 0) return false;
     const Node& producer = graph_.node(value.producer);
-    if (producer.outputs.size() != 1 || ops::op_class(producer.op) == OpClass::View) return false;
+    if (producer.outputs.size() != 1 || ops::op_class(producer.op) == OpClass::View || kernel::needs_own_kernel(producer.op)) return false;
     const auto& users = users_[static_cast<size_t>(input)];
     const bool only_reader = std::all_of(users.begin(), users.end(), [&](NodeId user) { return user == reader; });
     const bool leaves = std::find(is_output_.begin(), is_output_.end(), input) != is_output_.end();
