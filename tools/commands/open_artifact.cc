@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/open_artifact.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "abi/artifact.h"
+#include "base/params/weights_file.h"
+#include "tools/commands/byte_file.h"
+
+namespace tiffin::tools {
+
+Result<runtime::Artifact> open_artifact(const char* path, runtime::VerifyLevel level) {
+  TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(path));
+  return runtime::Artifact::open(std::move(source), level);
+}
+
+bool is_artifact_file(const char* path) {
+  constexpr uint8_t kElf[4] = {0x7F, 'E', 'L', 'F'};
+  constexpr uint8_t kTiffin[8] = TIFFIN_MAGIC_BYTES;
+  Result<InputFile> file = InputFile::open(path);
+  uint8_t start[8] = {};
+  if (!file.has_value() || !file->is_regular() || !file->read(start, sizeof start).is_ok()) return false;
+  return memcmp(start, kElf, sizeof kElf) == 0 || memcmp(start, kTiffin, sizeof kTiffin) == 0;
+}
+
+TierSizes tier_sizes(const runtime::Container& container) {
+  TierSizes sizes;
+  sizes.total = container.source().size();
+  for (const runtime::Section& section : container.sections()) {
+    switch (section.kind) {
+      case TIFFIN_SECTION_CODE:
+        sizes.code += section.length;
+        break;
+      case TIFFIN_SECTION_PROGRAM:
+      case TIFFIN_SECTION_STORAGE_PLAN:
+      case TIFFIN_SECTION_CONSTANTS:
+        sizes.program += section.length;
+        break;
+      case TIFFIN_SECTION_WEIGHTS:
+        sizes.weights += section.length;
+        break;
+      case TIFFIN_SECTION_GOLDEN:
+        sizes.golden += section.length;
+        break;
+      default:
+        sizes.manifest += section.length;
+        break;
+    }
+  }
+  sizes.padding = sizes.total - (sizes.code + sizes.program + sizes.weights + sizes.manifest + sizes.golden);
+  return sizes;
+}
+
+const abi::Entry* find_entry(const abi::Variant& variant, std::string_view name) {
+  for (const abi::Entry* entry : *variant.entries()) {
+    if (runtime::view(entry->name()) == name) return entry;
+  }
+  return nullptr;
+}
+
+std::span<const int64_t> shape_of(const abi::Value& value) { return {value.shape()->data(), value.shape()->size()}; }
+
+Result<uint64_t> stored_data_offset(const runtime::Artifact& artifact) {
+  const runtime::Section* section = artifact.weights();
+  if (section == nullptr) return params::weights_layout(artifact.storage_plan()).data_offset;
+  tiffin_weights_header header{};
+  TIFFIN_TRY(artifact.container().source().read(section->offset, {reinterpret_cast<uint8_t*>(&header), sizeof header}));
+  return section->offset + header.data_offset;
+}
+
+uint64_t arena_bytes(const abi::Variant& variant) {
+  uint64_t largest = 0;
+  for (const abi::Entry* entry : *variant.entries()) largest = std::max(largest, entry->arena_bytes());
+  return largest;
+}
+
+}  // namespace tiffin::tools
