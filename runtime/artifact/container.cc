@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 
 #include "abi/version.h"

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/executor/graph_executor.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdlib>
+
+#include "runtime/artifact/check_program.h"
+#include "runtime/executor/nearest_name.h"
+#include "runtime/host/clock.h"
+#include "runtime/host/cpu.h"
+
+namespace tiffin::runtime {
+namespace {
+
+// Separate cache lines, in pairs, for what different threads write.
+constexpr uint64_t kPieceAlignment = 128;
+
+uint64_t align_piece(uint64_t bytes) { return (bytes + kPieceAlignment - 1) / kPieceAlignment * kPieceAlignment; }
+
+Status no_memory() { return error(Code::OutOfMemory, "no memory for an executor"); }
+
+}  // namespace
+
+TensorSpec GraphExecutor::spec_of(const char* role, const abi::Value& value) {
+  static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+  return {role, value.name()->c_str(), static_cast<DType>(value.dtype()), {value.shape()->data(), value.shape()->size()}};
+}
+
+Result<GraphExecutor*> GraphExecutor::create(Ref<Module> module, std::string_view entry_name, const ExecutorOptions& options) {
+  TIFFIN_ASSIGN_OR_RETURN(const abi::Entry* entry, module->find_entry(entry_name));
+  if (view(entry->executor()) != "graph") {
+    return error(Code::FormatTooNew, "entry '%s' wants the executor '%s', this runtime has 'graph'", entry->name()->c_str(),
+                 entry->executor()->c_str());
+  }
+  if (options.threads < 0 || options.threads > kMaxThreads) {
+    return error(Code::InvalidArgument, "%d threads were asked for, 1 to %d are possible", options.threads, kMaxThreads);
+  }
+  void* memory = malloc(sizeof(GraphExecutor));
+  if (memory == nullptr) return no_memory();
+  auto* executor = new (memory) GraphExecutor(std::move(module), *entry);
+  Status status = executor->prepare(options);
+  if (status.is_ok()) return executor;
+  destroy(executor);
+  return status;
+}
+
+void GraphExecutor::destroy(GraphExecutor* executor) {
+  if (executor == nullptr) return;
+  executor->~GraphExecutor();
+  free(executor);
+}
+
+Status GraphExecutor::prepare(const ExecutorOptions& options) {
+  report_ = module_->report();
+  parameters_ = module_->parameters();
+  TIFFIN_TRY(make_slots(*entry_->inputs(), &inputs_));
+  TIFFIN_TRY(make_slots(*entry_->outputs(), &outputs_));
+  TIFFIN_TRY(allocate_memory(options.threads == 0 ? std::min(usable_core_count(), kMaxThreads) : options.threads));
+  return make_steps();
+}
+
+Status GraphExecutor::make_slots(const flatbuffers::Vector<flatbuffers::Offset<abi::Value>>& values, std::span<Slot>* out_slots) {
+  auto* slots = tables_.allocate<Slot>(values.size());
+  if (slots == nullptr) return no_memory();
+  *out_slots = {slots, values.size()};
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    slots[i].value = values.Get(i);
+    if (!value_bytes(*values.Get(i), &slots[i].bytes)) {
+      return error(Code::OpenShape, "the shape of '%s' is open, the graph executor wants fixed ones", values.Get(i)->name()->c_str());
+    }
+  }
+  return {};
+}
+
+Status GraphExecutor::allocate_memory(int threads) {
+  const uint64_t scratch_bytes = align_piece(entry_->scratch_bytes());
+  uint64_t total = align_piece(entry_->arena_bytes());
+  bool is_too_large = false;
+  const auto place = [&](uint64_t bytes) {
+    const uint64_t at = total;
+    is_too_large |= __builtin_add_overflow(total, align_piece(bytes), &total);
+    return at;
+  };
+  for (const auto slots : {inputs_, outputs_}) {
+    for (const Slot& slot : slots) place(slot.bytes);
+  }
+  const uint64_t scratch_at = place(0);
+  for (int i = 0; i < threads; ++i) place(scratch_bytes);
+  if (is_too_large) return no_memory();
+  TIFFIN_ASSIGN_OR_RETURN(memory_, allocate_pages(total));
+  uint8_t* next = memory_.data() + align_piece(entry_->arena_bytes());
+  for (const auto slots : {inputs_, outputs_}) {
+    for (Slot& slot : slots) {
+      slot.own = next;
+      next += align_piece(slot.bytes);
+    }
+  }
+  workers_.configure(threads, memory_.data() + scratch_at, scratch_bytes);
+  return {};
+}
+
+Status GraphExecutor::make_steps() {
+  const auto& tables = *entry_->steps();
+  size_t pointer_count = 0;
+  for (const abi::Step* table : tables) pointer_count += table->buffers()->size();
+  auto* steps = tables_.allocate<Step>(tables.size());
+  auto* addresses = tables_.allocate<void*>(entry_->buffers()->size());
+  auto* pointers = tables_.allocate<void*>(pointer_count);
+  if (steps == nullptr || addresses == nullptr || pointers == nullptr) return no_memory();
+  steps_ = {steps, tables.size()};
+  addresses_ = {addresses, entry_->buffers()->size()};
+  for (uint32_t i = 0; i < tables.size(); ++i) {
+    const abi::Step& table = *tables.Get(i);
+    steps[i].table = &table;
+    steps[i].buffers = pointers;
+    steps[i].work = {module_->kernel(table.kernel()), pointers, table.units(), table.grain()};
+    pointers += table.buffers()->size();
+  }
+  return {};
+}
+
+uint8_t* GraphExecutor::address_of(const abi::Buffer& buffer) const {
+  const uint32_t index = buffer.index();
+  switch (buffer.space()) {
+    case abi::Space::Input:
+      return inputs_[index].data() + buffer.offset();
+    case abi::Space::Output:
+      return outputs_[index].data() + buffer.offset();
+    case abi::Space::Arena:
+      return memory_.data() + buffer.offset();
+    // Kernels write to neither of these; their pages are read-only.
+    case abi::Space::Stored: {
+      const uint64_t at = module_->artifact().storage_plan().table().stored()->Get(index)->offset();
+      return const_cast<uint8_t*>(parameters_->data().data()) + at + buffer.offset();
+    }
+    case abi::Space::Constant:
+      return const_cast<uint8_t*>(module_->constant(index)) + buffer.offset();
+  }
+  return nullptr;
+}
+
+void GraphExecutor::resolve_buffers() {
+  for (uint32_t i = 0; i < addresses_.size(); ++i) addresses_[i] = address_of(*entry_->buffers()->Get(i));
+  for (Step& step : steps_) {
+    const auto& indices = *step.table->buffers();
+    for (uint32_t i = 0; i < indices.size(); ++i) step.buffers[i] = addresses_[indices.Get(i)];
+  }
+  is_resolved_ = true;
+}
+
+Result<size_t> GraphExecutor::find_input(std::string_view name) const {
+  size_t nearest = 0, nearest_distance = SIZE_MAX;
+  TextBuilder names;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const std::string_view candidate = view(inputs_[i].value->name());
+    if (candidate == name) return i;
+    names.add_item("'%s'", candidate.data());
+    const size_t distance = name_distance(name, candidate);
+    if (distance >= nearest_distance) continue;
+    nearest = i;
+    nearest_distance = distance;
+  }
+  const int length = static_cast<int>(std::min<size_t>(name.size(), 1000));
+  if (inputs_.empty()) return error(Code::UnknownInput, "entry '%s' has no input '%.*s', it has none", entry_->name()->c_str(), length, name.data());
+  Status status = error(Code::UnknownInput, "entry '%s' has no input '%.*s', it has %s", entry_->name()->c_str(), length, name.data(), names.text());
+  return std::move(status).with_remedy("did you mean '%s'?", inputs_[nearest].value->name()->c_str());
+}
+
+Result<size_t> GraphExecutor::find_output(std::string_view name) const {
+  TextBuilder names;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (view(outputs_[i].value->name()) == name) return i;
+    names.add_item("'%s'", outputs_[i].value->name()->c_str());
+  }
+  const int length = static_cast<int>(std::min<size_t>(name.size(), 1000));
+  return error(Code::InvalidArgument, "entry '%s' has no output '%.*s', it has %s", entry_->name()->c_str(), length, name.data(), names.text());
+}
+
+Status GraphExecutor::set_input(size_t index, const DLTensor& tensor) {
+  const TensorSpec spec = input_spec(index);
+  TIFFIN_TRY(check_tensor(tensor, spec));
+  Slot& slot = inputs_[index];
+  TIFFIN_TRY(copy_compact(tensor, spec.dtype, slot.own, slot.bytes));
+  fill_input(index);
+  return {};
+}
+
+std::span<uint8_t> GraphExecutor::fill_input(size_t index) {
+  Slot& slot = inputs_[index];
+  is_resolved_ = is_resolved_ && slot.bound == nullptr;
+  slot.bound = nullptr;
+  slot.is_set = true;
+  return {slot.own, static_cast<size_t>(slot.bytes)};
+}
+
+Status GraphExecutor::bind(Slot& slot, const TensorSpec& spec, const DLTensor& tensor) {
+  TIFFIN_TRY(check_tensor(tensor, spec));
+  auto* data = const_cast<uint8_t*>(first_byte(tensor));
+  if (!is_compact(tensor)) return error(Code::InvalidArgument, "%s '%s' is not compact, binding without a copy wants that", spec.role, spec.name);
+  if (slot.bytes != 0 && reinterpret_cast<uintptr_t>(data) % TIFFIN_BUFFER_ALIGNMENT != 0) {
+    return error(Code::InvalidArgument, "%s '%s' is aligned to %u bytes, binding without a copy wants %d", spec.role, spec.name,
+                 1u << __builtin_ctzll(reinterpret_cast<uintptr_t>(data)), TIFFIN_BUFFER_ALIGNMENT)
+        .with_remedy("align the memory to %d bytes, or set the input, which copies it", TIFFIN_BUFFER_ALIGNMENT);
+  }
+  uint8_t* const bound = slot.bytes == 0 ? nullptr : data;  // an empty tensor may have no memory at all
+  is_resolved_ = is_resolved_ && slot.bound == bound;
+  slot.bound = bound;
+  slot.is_set = true;
+  return {};
+}
+
+Status GraphExecutor::bind_input(size_t index, const DLTensor& tensor) { return bind(inputs_[index], input_spec(index), tensor); }
+
+Status GraphExecutor::bind_output(size_t index, const DLTensor& tensor) { return bind(outputs_[index], output_spec(index), tensor); }
+
+void GraphExecutor::set_parameters(Ref<ParameterSet> parameters) {
+  parameters_ = std::move(parameters);
+  is_resolved_ = false;
+}
+
+Status GraphExecutor::load_parameters(params::ParamFile file, const params::BindOptions& options) {
+  const uint64_t start = now_ns();
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_file(module_->artifact(), std::move(file), options, report_));
+  report_.add_phase("load_params", now_ns() - start);
+  set_parameters(std::move(set));
+  return {};
+}
+
+Status GraphExecutor::set_parameters(const params::ParamSource& source, const params::BindOptions& options) {
+  const uint64_t start = now_ns();
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_source(module_->artifact(), source, parameters_.get(), options, report_));
+  report_.add_phase("set_params", now_ns() - start);
+  set_parameters(std::move(set));
+  return {};
+}
+
+Status GraphExecutor::check_ready() const {
+  if (!parameters_) {
+    TextBuilder names;
+    for (const params::ParamEntry& entry : module_->artifact().storage_plan().parameters()) {
+      names.add_item("'%.*s'", static_cast<int>(entry.name.size()), entry.name.data());
+    }
+    return error(Code::MissingParam, "the artifact holds no weights and no parameters were given: %s", names.text());
+  }
+  TextBuilder unset;
+  for (const Slot& slot : inputs_) {
+    if (!slot.is_set) unset.add_item("'%s'", slot.value->name()->c_str());
+  }
+  if (!unset.is_empty()) return error(Code::UnsetInput, "inputs without a value: %s", unset.text());
+  return {};
+}
+
+Status GraphExecutor::kernel_failed(const Step& step, int32_t status) const {
+  const char* label = step.table->label()->c_str();
+  if (status == TIFFIN_KERNEL_INDEX_OUT_OF_RANGE) {
+    return error(Code::IndexOutOfRange, "an index that '%s' reads lies outside the axis that it indexes", label);
+  }
+  return error(Code::Internal, "the kernel of '%s' gives status %d", label, status);
+}
+
+Status GraphExecutor::run() {
+  TIFFIN_TRY(check_ready());
+  if (!is_resolved_) resolve_buffers();
+  if (is_profiling_) return run_profiled();
+  for (const Step& step : steps_) {
+    const int32_t status = workers_.run(step.work);
+    if (status != TIFFIN_KERNEL_OK) return kernel_failed(step, status);
+  }
+  has_run_ = true;
+  return {};
+}
+
+Status GraphExecutor::run_profiled() {
+  uint64_t before = now_ns();
+  for (Step& step : steps_) {
+    const int32_t status = workers_.run(step.work);
+    if (status != TIFFIN_KERNEL_OK) return kernel_failed(step, status);
+    const uint64_t after = now_ns();
+    step.ns += after - before;
+    before = after;
+  }
+  ++profiled_runs_;
+  has_run_ = true;
+  return {};
+}
+
+Result<DLTensor> GraphExecutor::output(size_t index) const {
+  if (!has_run_) return error(Code::InvalidArgument, "there is no output before the first run");
+  const TensorSpec spec = output_spec(index);
+  DLTensor tensor{};
+  tensor.data = outputs_[index].data();
+  tensor.device = {kDLCPU, 0};
+  tensor.ndim = static_cast<int32_t>(spec.shape.size());
+  tensor.dtype = to_dlpack(spec.dtype);
+  tensor.shape = const_cast<int64_t*>(spec.shape.data());
+  return tensor;
+}
+
+void GraphExecutor::set_profiling(bool is_on) {
+  is_profiling_ = is_on;
+  if (!is_on) return;
+  profiled_runs_ = 0;
+  for (Step& step : steps_) step.ns = 0;
+}
+
+StepProfile GraphExecutor::step_profile(size_t index) const {
+  const Step& step = steps_[index];
+  const abi::Kernel& kernel = *module_->variant().kernels()->Get(step.table->kernel());
+  return {step.table->label()->c_str(), kernel.name()->c_str(), step.ns};
+}
+
+}  // namespace tiffin::runtime

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// An artifact prepared to run on this machine: its code and constants in memory, its own parameters bound. Immutable and shared by executors.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "abi/kernel.h"
+#include "base/status.h"
+#include "runtime/artifact/artifact.h"
+#include "runtime/device/cpu/code_image.h"
+#include "runtime/executor/load_report.h"
+#include "runtime/executor/parameter_set.h"
+#include "runtime/host/ref.h"
+
+namespace tiffin::runtime {
+
+struct LoadOptions {
+  VerifyLevel verify = VerifyLevel::Code;
+  bool copy = false;    // code and weights into private memory, so that the file may change or vanish
+  bool strict = false;  // a fallback is an error
+};
+
+// Safe to use from many threads; executors keep it alive.
+class Module : public Counted {
+ public:
+  // All checks, then the mappings. The codes of Artifact::open and choose_variant; Strict.
+  static Result<Ref<Module>> load(Source source, const LoadOptions& options);
+  static Result<Ref<Module>> load(const char* path, const LoadOptions& options);
+  static void destroy(Module* module);
+
+  const Artifact& artifact() const { return artifact_; }
+  const abi::Variant& variant() const { return *variant_; }
+  const LoadReport& report() const { return report_; }
+
+  // MissingFunction with the names there are.
+  Result<const abi::Entry*> find_entry(std::string_view name) const;
+
+  // The embedded parameters, or the empty set of a model that has none; null in a weightless module.
+  const Ref<ParameterSet>& parameters() const { return parameters_; }
+
+  tiffin_kernel_function kernel(uint32_t index) const { return code_->function_at(variant_->kernels()->Get(index)->code_offset()); }
+  // 64-byte aligned, read-only.
+  const uint8_t* constant(uint32_t index) const { return constants_[index]; }
+
+ private:
+  explicit Module(Artifact artifact) : artifact_(std::move(artifact)) {}
+  Status prepare(const LoadOptions& options);
+  Status load_code(const LoadOptions& options);
+  Status load_constants(const LoadOptions& options);
+  Result<std::span<const uint8_t>> constants_section(const LoadOptions& options);
+
+  Artifact artifact_;
+  Arena arena_;
+  const abi::Variant* variant_ = nullptr;
+  std::optional<CodeImage> code_;
+  Pages constants_window_;
+  Pages uniform_constants_;
+  const uint8_t** constants_ = nullptr;
+  Ref<ParameterSet> parameters_;
+  LoadReport report_;
+};
+
+}  // namespace tiffin::runtime

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/executor/parameter_set.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+#include "abi/kernel.h"
+
+namespace tiffin::runtime {
+namespace {
+
+bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % TIFFIN_BUFFER_ALIGNMENT == 0; }
+
+}  // namespace
+
+Result<Ref<ParameterSet>> ParameterSet::create() {
+  void* memory = malloc(sizeof(ParameterSet));
+  if (memory == nullptr) return error(Code::OutOfMemory, "no memory for a parameter set");
+  return Ref<ParameterSet>::adopt(new (memory) ParameterSet);
+}
+
+void ParameterSet::destroy(ParameterSet* set) {
+  set->~ParameterSet();
+  free(set);
+}
+
+void ParameterSet::adopt(params::BoundWeights bound, LoadReport& report) {
+  data_ = bound.data;
+  report.repacked_bytes += bound.repacked_bytes;
+  if (bound.repacked_bytes == 0 && !bound.data.empty())
+    (bound.owned.bytes().empty() ? report.mapped_bytes : report.copied_bytes) += bound.data.size();
+  owned_ = std::move(bound.owned);
+}
+
+Result<Ref<ParameterSet>> ParameterSet::from_artifact(const Artifact& artifact, bool allow_mapping, LoadReport& report) {
+  const Section* section = artifact.weights();
+  if (section == nullptr) return from_source(artifact, {}, nullptr, {}, report);
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, create());
+  const Source& source = artifact.container().source();
+  const auto length = static_cast<size_t>(section->length);
+  std::span<const uint8_t> bytes;
+  if (source.is_file()) {
+    TIFFIN_ASSIGN_OR_RETURN(set->window_, source.map(section->offset, length));
+    bytes = {set->window_.data(), length};
+  } else {
+    bytes = source.memory().subspan(static_cast<size_t>(section->offset), length);
+  }
+  TIFFIN_ASSIGN_OR_RETURN(params::Weights weights, params::Weights::read(bytes));
+  if (weights.plan().digest() != artifact.storage_plan().digest() ||
+      !std::ranges::equal(weights.digests(), artifact.parameter_digests(), {}, &Digest::bytes, &Digest::bytes)) {
+    return error(Code::DigestMismatch, "'%s': its weights are not those that its manifest describes", source.name());
+  }
+  set->data_ = weights.data();
+  if (allow_mapping && is_aligned(set->data_.data())) {
+    report.mapped_bytes += set->data_.size();
+    return set;
+  }
+  report.add_fallback(allow_mapping ? "the weights are copied: they do not lie at multiples of 64 bytes"
+                                    : "the weights are copied: a copy was asked for");
+  report.copied_bytes += set->data_.size();
+  TIFFIN_ASSIGN_OR_RETURN(set->owned_, Mapping::create_private(set->data_.size()));
+  if (!set->data_.empty()) memcpy(set->owned_.writable_bytes().data(), set->data_.data(), set->data_.size());
+  set->data_ = set->owned_.bytes();
+  set->window_ = Pages();
+  return set;
+}
+
+Result<Ref<ParameterSet>> ParameterSet::from_file(const Artifact& artifact, params::ParamFile file, const params::BindOptions& options,
+                                                  LoadReport& report) {
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, create());
+  set->has_new_weights_ = options.new_weights;
+  set->file_.emplace(std::move(file));
+  TIFFIN_ASSIGN_OR_RETURN(params::BoundWeights bound,
+                          params::bind_parameters(artifact.storage_plan(), artifact.parameter_digests(), *set->file_, options));
+  set->adopt(std::move(bound), report);
+  if (!set->owned_.bytes().empty()) set->file_.reset();
+  return set;
+}
+
+Result<Ref<ParameterSet>> ParameterSet::from_source(const Artifact& artifact, const params::ParamSource& source, const ParameterSet* base,
+                                                    const params::BindOptions& options, LoadReport& report) {
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, create());
+  const params::StoragePlan& plan = artifact.storage_plan();
+  if (base == nullptr) {
+    set->has_new_weights_ = options.new_weights;
+    TIFFIN_ASSIGN_OR_RETURN(params::BoundWeights bound, params::bind_parameters(plan, artifact.parameter_digests(), source, options));
+    set->adopt(std::move(bound), report);
+    return set;
+  }
+  // Values that the base set took on purpose stay on purpose.
+  params::BindOptions joined = options;
+  joined.new_weights = options.new_weights || base->has_new_weights_;
+  set->has_new_weights_ = joined.new_weights;
+  TIFFIN_ASSIGN_OR_RETURN(const params::StoredParameters stored, params::StoredParameters::create(plan, base->data()));
+  TIFFIN_ASSIGN_OR_RETURN(const params::Overlay overlay, params::Overlay::create(stored.source(), source));
+  TIFFIN_ASSIGN_OR_RETURN(params::BoundWeights bound, params::bind_parameters(plan, artifact.parameter_digests(), overlay.source(), joined));
+  set->adopt(std::move(bound), report);
+  return set;
+}
+
+}  // namespace tiffin::runtime
