@@ -30,7 +30,7 @@ class AtomicFile {
   // Replaces bytes that were written before; for headers that hold totals or digests.
   Status write_at(uint64_t offset, std::span<const uint8_t> bytes);
   // Reads back bytes that were written before.
-  Status read_at(uint64_t offset, std::span<uint8_t> out) const;
+  Status read_at(uint64_t offset, std::span<uint8_t> out);
   // Makes the new content durable and visible under the path. The file is closed afterwards.
   Status commit();
 

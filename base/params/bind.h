@@ -20,7 +20,7 @@ struct BindOptions {
 };
 
 // Finds all faults (absent, unexpected, other dtype, other shape, other values) and reports them in one error, whose code is the first present
-// of MissingParam, UnknownParam, ParamTypeMismatch, ParamShapeMismatch, ParamDigestMismatch. Values are hashed only if everything else fits.
+// of MissingParam, UnknownParam, ParamTypeMismatch, ParamShapeMismatch, ParamDigestMismatch.
 // `digests` are the model's, in the plan's order of parameters. An empty source gives MissingParam with every name.
 Status check_parameters(const StoragePlan& plan, std::span<const Digest> digests, const ParamSource& source, const BindOptions& options);
 // The same of a file: weights of the same plan are checked by the digests they carry, nothing is hashed.
@@ -37,13 +37,16 @@ struct BoundWeights {
 Result<BoundWeights> bind_parameters(const StoragePlan& plan, std::span<const Digest> digests, const ParamFile& file, const BindOptions& options);
 Result<BoundWeights> bind_parameters(const StoragePlan& plan, std::span<const Digest> digests, const ParamSource& source, const BindOptions& options);
 
-// A reader of the plan's parameters out of a source that passed check_parameters; for writers. Not moved while its reader is used.
+// Reads the plan's parameters out of a source, for writers. Not moved while its reader is used; the source outlives it.
 class SourceReader {
  public:
+  // Names, dtypes and shapes are compared, values are not.
   static Result<SourceReader> create(const StoragePlan& plan, const ParamSource& source);
   ParameterReader reader() const;
 
  private:
+  friend Result<BoundWeights> bind_parameters(const StoragePlan& plan, std::span<const Digest> digests, const ParamSource& source,
+                                              const BindOptions& options);
   ParamSource source_;
   Array<uint32_t> indices_;  // of the source's entries, in the plan's order
 };

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic on the extents and strides of a storage plan that cannot overflow unnoticed.
+#pragma once
+
+#include <cstdint>
+
+#include "abi/artifact_generated.h"
+#include "base/dtype.h"
+
+namespace tiffin::params {
+
+using LongVector = flatbuffers::Vector<int64_t>;
+
+// Product of the dimensions; false if one is negative, the rank exceeds TIFFIN_MAX_RANK or the product exceeds int64.
+[[nodiscard]] bool count_elements(const LongVector& shape, int64_t* out_count);
+
+// True if offset + sum(index[i] * strides[i]) lies in [0, count) for every index below extents (all at least 1).
+[[nodiscard]] bool is_within(const LongVector& extents, const LongVector& strides, int64_t offset, int64_t count);
+
+// True if the strides are those of a compact row-major box; an axis of extent 1 may have any.
+bool is_compact(const LongVector& extents, const LongVector& strides);
+
+inline DType dtype_of(uint8_t code) { return is_known_dtype(code) ? static_cast<DType>(code) : DType::Undefined; }
+
+}  // namespace tiffin::params

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/params/storage_plan.h"
+
+#include <algorithm>
+
+#include "base/params/plan_bounds.h"
+#include "base/params/strided_copy.h"
+#include "base/params/vector_expression.h"
+
+namespace tiffin::params {
+namespace {
+
+Status no_memory(const char* what) { return error(Code::OutOfMemory, "no memory for %s", what); }
+
+enum class Direction { IntoStored, OutOfStored };
+
+// The parameter and the whole stored tensor; packed elements, which the check found to be whole, move as bytes.
+void copy_piece(const abi::Piece& piece, DType dtype, Direction direction, const uint8_t* from, uint8_t* to, uint64_t parameter_bytes) {
+  const auto bits = static_cast<uint64_t>(dtype_bits(dtype));
+  const bool is_into = direction == Direction::IntoStored;
+  if (bits < 8) {
+    const uint64_t stored_offset = static_cast<uint64_t>(piece.target_offset()) * bits / 8;
+    memcpy(to + (is_into ? stored_offset : 0), from + (is_into ? 0 : stored_offset), parameter_bytes);
+    return;
+  }
+  StridedCopy copy;
+  copy.rank = static_cast<int>(piece.extents()->size());
+  const LongVector& from_strides = is_into ? *piece.source_strides() : *piece.target_strides();
+  const LongVector& to_strides = is_into ? *piece.target_strides() : *piece.source_strides();
+  for (int i = 0; i < copy.rank; ++i) {
+    const auto axis = static_cast<flatbuffers::uoffset_t>(i);
+    copy.extents[i] = piece.extents()->Get(axis);
+    copy.from_strides[i] = from_strides.Get(axis);
+    copy.to_strides[i] = to_strides.Get(axis);
+  }
+  copy.from_offset = is_into ? piece.source_offset() : piece.target_offset();
+  copy.to_offset = is_into ? piece.target_offset() : piece.source_offset();
+  copy_strided(copy, from, to, bits / 8);
+}
+
+uint64_t volume_of(const abi::Piece& piece) {
+  int64_t volume = 0;
+  return count_elements(*piece.extents(), &volume) ? static_cast<uint64_t>(volume) : 0;
+}
+
+Status fill_expression(const abi::StoragePlan& plan, const abi::Stored& stored, const ParameterReader& reader, std::span<uint8_t> out) {
+  std::span<const uint8_t> operands[kMaxExpressionSteps];
+  // A parameter read by several steps is made once.
+  Array<uint8_t> scratch[kMaxExpressionSteps];
+  const auto& steps = *stored.steps();
+  for (flatbuffers::uoffset_t i = 0; i < steps.size(); ++i) {
+    const abi::VectorStep& step = *steps.Get(i);
+    if (step.op() != abi::VectorOp::LoadParameter && step.op() != abi::VectorOp::SumAxis) continue;
+    flatbuffers::uoffset_t earlier = 0;
+    while (earlier < i && (operands[earlier].data() == nullptr || steps.Get(earlier)->operand() != step.operand())) ++earlier;
+    if (earlier < i) {
+      operands[i] = operands[earlier];
+      continue;
+    }
+    TIFFIN_ASSIGN_OR_RETURN(operands[i], reader.read(reader.context, step.operand(), scratch[i]));
+  }
+  evaluate_expression(plan, stored, {operands, steps.size()}, out);
+  return {};
+}
+
+}  // namespace
+
+Result<StoragePlan> StoragePlan::read(std::span<const uint8_t> bytes) {
+  if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) return error(Code::InvalidParams, "a storage plan of %zu bytes is larger than any", bytes.size());
+  StoragePlan plan;
+  if (!plan.bytes_.append(bytes)) return no_memory("a storage plan");
+  // A table takes 4 bytes and its reference 4; a limit keeps tables that are shared between many parents from making the work quadratic.
+  flatbuffers::Verifier verifier(plan.bytes_.data(), plan.bytes_.size(), 64, static_cast<uint32_t>(bytes.size() / 8 + 1));
+  if (bytes.size() < 8 || !verifier.VerifyBuffer<abi::StoragePlan>(nullptr)) {
+    return error(Code::InvalidParams, "the %zu bytes of a storage plan are not a well-formed table", bytes.size());
+  }
+  plan.table_ = flatbuffers::GetRoot<abi::StoragePlan>(plan.bytes_.data());
+  TIFFIN_TRY(check_storage_plan(*plan.table_));
+  plan.digest_ = digest_of(bytes);
+  TIFFIN_TRY(plan.build_index());
+  return plan;
+}
+
+Status StoragePlan::build_index() {
+  size_t name_bytes = 0;
+  for (const abi::Parameter* parameter : *table_->parameters()) {
+    ParamEntry entry;
+    entry.name = {parameter->name()->c_str(), parameter->name()->size()};
+    entry.dtype = dtype_of(parameter->dtype());
+    entry.shape = {parameter->shape()->data(), parameter->shape()->size()};
+    entry.bytes = parameter->bytes();
+    entry.is_frozen = parameter->frozen();
+    name_bytes += entry.name.size();
+    if (!entries_.append(entry)) return no_memory("a storage plan");
+  }
+  // Strings that many tables share would make the comparison of names slow.
+  if (name_bytes > bytes_.size()) return error(Code::InvalidParams, "the parameters of a storage plan share their names");
+  TIFFIN_ASSIGN_OR_RETURN(const NameIndex names, NameIndex::create(entries_.span()));
+  if (const ParamEntry* twice = names.first_duplicate()) {
+    return error(Code::InvalidParams, "the storage plan has two parameters '%.*s'", static_cast<int>(twice->name.size()), twice->name.data());
+  }
+  const auto& stored = *table_->stored();
+  for (uint32_t s = 0; s < stored.size(); ++s) {
+    if (!order_.append(s)) return no_memory("a storage plan");
+    if (stored.Get(s)->pieces() == nullptr) continue;
+    for (uint32_t p = 0; p < stored.Get(s)->pieces()->size(); ++p) {
+      if (!pieces_.append(PieceRef{stored.Get(s)->pieces()->Get(p)->parameter(), s, p})) return no_memory("a storage plan");
+    }
+  }
+  std::sort(pieces_.begin(), pieces_.end(), [](const PieceRef& a, const PieceRef& b) {
+    if (a.parameter != b.parameter) return a.parameter < b.parameter;
+    return a.stored != b.stored ? a.stored < b.stored : a.piece < b.piece;
+  });
+  std::sort(order_.begin(), order_.end(), [&stored](uint32_t a, uint32_t b) {
+    const uint64_t first = stored.Get(a)->offset();
+    const uint64_t second = stored.Get(b)->offset();
+    return first != second ? first < second : a < b;
+  });
+  return {};
+}
+
+std::span<const StoragePlan::PieceRef> StoragePlan::pieces_of(size_t parameter) const {
+  const auto is_before = [](const PieceRef& piece, size_t wanted) { return piece.parameter < wanted; };
+  const PieceRef* first = std::lower_bound(pieces_.begin(), pieces_.end(), parameter, is_before);
+  const PieceRef* last = std::lower_bound(first, pieces_.end(), parameter + 1, is_before);
+  return {first, last};
+}
+
+Status StoragePlan::fill_pieces(const abi::Stored& stored, const ParameterReader& reader, std::span<uint8_t> out) const {
+  const auto dtype = dtype_of(stored.dtype());
+  uint64_t written = 0;
+  for (const abi::Piece* piece : *stored.pieces()) written += volume_of(*piece);
+  uint64_t written_bytes = 0;
+  const bool is_full = storage_bytes(dtype, written, &written_bytes) && written_bytes >= stored.bytes();
+  if (!is_full) memset(out.data(), 0, out.size());
+  Array<uint8_t> scratch;
+  std::span<const uint8_t> value;
+  uint32_t held = UINT32_MAX;
+  for (const abi::Piece* piece : *stored.pieces()) {
+    if (piece->parameter() != held) {
+      TIFFIN_ASSIGN_OR_RETURN(value, reader.read(reader.context, piece->parameter(), scratch));
+      held = piece->parameter();
+      if (value.size() != entries_[held].bytes) return error(Code::Internal, "parameter %u was read with %zu bytes", held, value.size());
+    }
+    copy_piece(*piece, dtype, Direction::IntoStored, value.data(), out.data(), entries_[held].bytes);
+  }
+  return {};
+}
+
+Status StoragePlan::fill_stored(size_t index, const ParameterReader& reader, std::span<uint8_t> out) const {
+  const abi::Stored& stored = *table_->stored()->Get(static_cast<uint32_t>(index));
+  if (out.size() != stored.bytes()) return error(Code::Internal, "stored tensor '%s' is filled into %zu bytes", stored.name()->c_str(), out.size());
+  if (out.empty()) return {};
+  if (stored.pieces() != nullptr && stored.pieces()->size() > 0) return fill_pieces(stored, reader, out);
+  memset(out.data(), 0, out.size());
+  if (stored.steps() == nullptr || stored.steps()->size() == 0) return {};
+  return fill_expression(*table_, stored, reader, out);
+}
+
+Status StoragePlan::fill_data(const ParameterReader& reader, std::span<uint8_t> data) const {
+  if (data.size() != data_bytes()) return error(Code::Internal, "stored tensors are filled into %zu bytes", data.size());
+  uint64_t done = 0;
+  for (const uint32_t index : order_) {
+    const abi::Stored& stored = *table_->stored()->Get(index);
+    if (stored.bytes() == 0) continue;
+    memset(data.data() + done, 0, stored.offset() - done);
+    TIFFIN_TRY(fill_stored(index, reader, data.subspan(stored.offset(), stored.bytes())));
+    done = stored.offset() + stored.bytes();
+  }
+  if (done < data.size()) memset(data.data() + done, 0, data.size() - done);
+  return {};
+}
+
+Status StoragePlan::restore_parameter(size_t index, std::span<const uint8_t> data, std::span<uint8_t> out) const {
+  const ParamEntry& entry = entries_[index];
+  if (out.size() != entry.bytes || data.size() < data_bytes())
+    return error(Code::Internal, "parameter %zu is restored into %zu bytes", index, out.size());
+  if (out.empty()) return {};
+  const auto pieces = pieces_of(index);
+  // A plan whose pieces leave an element out gives a zero there, never what the memory held.
+  if (pieces.size() != 1) memset(out.data(), 0, out.size());
+  for (const PieceRef& ref : pieces) {
+    const abi::Stored& stored = *table_->stored()->Get(ref.stored);
+    copy_piece(*stored.pieces()->Get(ref.piece), entry.dtype, Direction::OutOfStored, data.data() + stored.offset(), out.data(), entry.bytes);
+  }
+  return {};
+}
+
+const uint8_t* StoragePlan::find_in_place(size_t index, std::span<const uint8_t> data) const {
+  const ParamEntry& entry = entries_[index];
+  for (const PieceRef& ref : pieces_of(index)) {
+    const abi::Stored& stored = *table_->stored()->Get(ref.stored);
+    const abi::Piece& piece = *stored.pieces()->Get(ref.piece);
+    uint64_t bytes = 0;
+    const bool is_whole = piece.source_offset() == 0 && storage_bytes(entry.dtype, volume_of(piece), &bytes) && bytes == entry.bytes &&
+                          is_compact(*piece.extents(), *piece.source_strides()) && is_compact(*piece.extents(), *piece.target_strides());
+    if (!is_whole) continue;
+    return data.data() + stored.offset() + static_cast<uint64_t>(piece.target_offset()) * static_cast<uint64_t>(dtype_bits(entry.dtype)) / 8;
+  }
+  return nullptr;
+}
+
+Result<StoredParameters> StoredParameters::create(const StoragePlan& plan, std::span<const uint8_t> data) {
+  StoredParameters stored;
+  stored.plan_ = &plan;
+  stored.data_ = data;
+  if (data.size() != plan.data_bytes()) return error(Code::Internal, "stored tensors have %zu bytes", data.size());
+  if (!stored.entries_.append(plan.parameters())) return no_memory("a list of parameters");
+  for (size_t i = 0; i < stored.entries_.size(); ++i) stored.entries_[i].data = plan.find_in_place(i, data);
+  return stored;
+}
+
+ParamSource StoredParameters::source() const {
+  const auto read = [](void* context, size_t index, std::span<uint8_t> out) -> Status {
+    const auto& stored = *static_cast<const StoredParameters*>(context);
+    return stored.plan_->restore_parameter(index, stored.data_, out);
+  };
+  return {entries_.span(), read, const_cast<StoredParameters*>(this)};
+}
+
+}  // namespace tiffin::params

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+
+#include <cstdio>
+
+namespace tiffin {
+
+void Text::add(std::string_view text) {
+  if (!bytes_.append(std::span<const char>(text.data(), text.size()))) has_failed_ = true;
+}
+
+void Text::add_number(int64_t value) {
+  char digits[24];
+  const int length = snprintf(digits, sizeof(digits), "%lld", static_cast<long long>(value));
+  add({digits, static_cast<size_t>(length)});
+}
+
+void Text::add_type(DType dtype, std::span<const int64_t> shape) {
+  add(dtype_name(dtype));
+  add("[");
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (axis > 0) add(",");
+    add_number(shape[axis]);
+  }
+  add("]");
+}
+
+void Text::add_quoted(std::string_view name) {
+  add("'");
+  size_t done = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(name[i]);
+    if (byte >= 0x20 && byte != 0x7f) continue;
+    add(name.substr(done, i - done));
+    char escape[8];
+    snprintf(escape, sizeof(escape), "\\x%02x", byte);
+    add(escape);
+    done = i + 1;
+  }
+  add(name.substr(done));
+  add("'");
+}
+
+const char* Text::c_str() {
+  if (!bytes_.append('\0')) {
+    has_failed_ = true;
+    return "";
+  }
+  bytes_.pop();
+  return bytes_.data();
+}
+
+}  // namespace tiffin
