@@ -37,6 +37,16 @@ void Tile::accumulate(const std::function<Expr(int)>& a, const std::function<Exp
   }
 }
 
+void Tile::accumulate_vectors(const std::function<Expr(int)>& a, Expr b) {
+  const Expr shared = builder_.let("b", b);
+  for (int r = 0; r < rows_; ++r) {
+    const Expr row = a(r);
+    if (row == nullptr) continue;
+    const Expr sum = registers_[static_cast<size_t>(r)];
+    builder_.set(sum, builder_.fma(row, shared, sum));
+  }
+}
+
 void store_tile(Lowering& lowering, const Tile& tile, const std::function<Index(int, int)>& index, const std::function<int(int)>& active) {
   Builder& b = lowering.b();
   for (int v = 0; v < tile.vectors(); ++v) {

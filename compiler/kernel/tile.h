@@ -28,6 +28,9 @@ class Tile {
   // acc[r][v] += a(r) * b(v) for rows where a(r) is not null. a gives a scalar, b a vector; each is called once.
   void accumulate(const std::function<Expr(int)>& a, const std::function<Expr(int)>& b);
 
+  // acc[r][0] += a(r) * b, for tiles of one vector a row, where a gives vectors.
+  void accumulate_vectors(const std::function<Expr(int)>& a, Expr b);
+
   int rows() const { return rows_; }
   int vectors() const { return vectors_; }
   Expr value(int row, int vector) const { return registers_[static_cast<size_t>(row * vectors_ + vector)]; }
