@@ -3,8 +3,6 @@
 
 #include <getopt.h>
 
-#include <cerrno>
-#include <cmath>
 #include <cstring>
 
 #include "tools/commands/byte_file.h"
@@ -137,10 +135,6 @@ Status parse_options(Command command, int count, char** words, Arguments* out) {
   }
 }
 
-Status wrong_value(const char* option, const char* text, const char* expected) {
-  return error(Code::InvalidArgument, "--%s is '%s', %s is expected", option, text, expected);
-}
-
 }  // namespace
 
 Status parse_arguments(Command command, int count, char** words, Arguments* out) {
@@ -159,7 +153,7 @@ Status parse_arguments(Command command, int count, char** words, Arguments* out)
   if (given > wanted) return error(Code::InvalidArgument, "unexpected word '%s'", shifted[static_cast<size_t>(optind + wanted)]);
   if (wanted == 1) out->file = shifted[static_cast<size_t>(optind)];
   if ((kWrites & bit(command)) != 0 && out->output == nullptr) return error(Code::InvalidArgument, "-o OUT is missing");
-  return {};
+  return read_values(*out, &out->values);
 }
 
 bool asks_for_json(int count, char** words) {
@@ -171,38 +165,5 @@ bool asks_for_json(int count, char** words) {
 }
 
 const char* usage_of(Command command) { return kUsages[static_cast<size_t>(command)]; }
-
-Result<int64_t> parse_count(const char* option, const char* text, int64_t least, int64_t most) {
-  char* end = nullptr;
-  errno = 0;
-  const long long value = strtoll(text, &end, 10);
-  if (end != text && *end == 0 && errno == 0 && value >= least && value <= most) return static_cast<int64_t>(value);
-  return error(Code::InvalidArgument, "--%s is '%s', a number from %lld to %lld is expected", option, text, static_cast<long long>(least),
-               static_cast<long long>(most));
-}
-
-Result<double> parse_seconds(const char* option, const char* text) {
-  char* end = nullptr;
-  const double value = strtod(text, &end);
-  if (end == text || *end != 0 || !(value > 0) || value > 1e6) return wrong_value(option, text, "a positive number of seconds");
-  return value;
-}
-
-Result<uint64_t> parse_size(const char* option, const char* text) {
-  struct Unit {
-    const char* name;
-    double bytes;
-  };
-  constexpr Unit kUnits[] = {{"", 1},     {"B", 1},      {"kB", 1e3},      {"KB", 1e3},        {"MB", 1e6},
-                             {"GB", 1e9}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
-  char* end = nullptr;
-  const double value = strtod(text, &end);
-  if (end == text || !std::isfinite(value) || value < 0) return wrong_value(option, text, "a size such as 400kB or 2MiB");
-  while (*end == ' ') ++end;
-  for (const Unit& unit : kUnits) {
-    if (strcmp(end, unit.name) == 0 && value * unit.bytes < 9e18) return static_cast<uint64_t>(value * unit.bytes);
-  }
-  return wrong_value(option, text, "a size such as 400kB or 2MiB");
-}
 
 }  // namespace tiffin::tools

@@ -6,6 +6,8 @@
 
 #include "base/array.h"
 #include "base/status.h"
+#include "runtime/artifact/container.h"
+#include "tools/commands/fill.h"
 
 namespace tiffin::tools {
 
@@ -17,6 +19,18 @@ struct NamedFile {
   const char* file = nullptr;
 };
 
+// What the texts of options mean; a text that means nothing is wrong usage.
+struct Values {
+  Fill fill;
+  int threads = 0;  // 0: the cores of the affinity mask
+  runtime::VerifyLevel verify = runtime::VerifyLevel::Code;
+  bool as_pb = false;
+  int64_t warmup = 3;
+  int64_t repeat = 0;  // 0: not given
+  double seconds = 0;  // 0: not given
+  uint64_t budget = UINT64_MAX;
+};
+
 // Texts are borrowed from argv; null where an option was not given.
 struct Arguments {
   Command command{};
@@ -26,6 +40,7 @@ struct Arguments {
   const char *budget = nullptr, *baseline = nullptr, *output = nullptr, *features = nullptr;
   bool new_weights = false, copy = false, strict = false, json = false, quiet = false, profile = false;
   bool functions = false, tensors = false, sizes = false, program = false, memory = false, help = false;
+  Values values;
   Array<NamedFile> input_files;
   size_t input_file_count = 0;
 };
@@ -39,10 +54,11 @@ bool asks_for_json(int count, char** words);
 // "tiffin run FILE …", one line or a few, as --help and wrong usage print it.
 const char* usage_of(Command command);
 
+// Reads the texts of options. InvalidArgument naming the option, its value and what is expected.
+Status read_values(const Arguments& arguments, Values* out);
+
 // A decimal number of [least, most] given to --NAME. InvalidArgument.
 Result<int64_t> parse_count(const char* option, const char* text, int64_t least, int64_t most);
-// Seconds, a positive decimal number.
-Result<double> parse_seconds(const char* option, const char* text);
 // Bytes with an optional unit: kB MB GB (decimal), KiB MiB GiB.
 Result<uint64_t> parse_size(const char* option, const char* text);
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/executor/nearest_name.h"
 #include "tools/commands/byte_file.h"
 #include "tools/commands/fill.h"
 
@@ -12,23 +13,6 @@ namespace tiffin::tools {
 namespace {
 
 constexpr size_t kNone = SIZE_MAX;
-
-// Levenshtein's distance; a large number when memory runs out.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  Array<size_t> row;
-  if (!row.resize(b.size() + 1)) return kNone;
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 size_t find_wanted(std::string_view name, std::span<const WantedInput> wanted) {
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -121,7 +105,7 @@ std::string_view nearest_name(std::string_view name, std::span<const WantedInput
   std::string_view best;
   size_t best_distance = name.size() / 2 + 2;  // farther names are no help
   for (const WantedInput& input : wanted) {
-    const size_t distance = edit_distance(name, input.name);
+    const size_t distance = runtime::name_distance(name, input.name);
     if (distance >= best_distance) continue;
     best = input.name;
     best_distance = distance;
@@ -130,10 +114,7 @@ std::string_view nearest_name(std::string_view name, std::span<const WantedInput
 }
 
 Result<FixedList<HostTensor>> match_inputs(FixedList<GivenFile> given, std::span<const WantedInput> wanted, const Arguments& arguments) {
-  Fill fill;
-  if (arguments.fill != nullptr) {
-    TIFFIN_ASSIGN_OR_RETURN(fill, parse_fill(arguments.fill));
-  }
+  const Fill& fill = arguments.values.fill;
   Array<size_t> files;
   TIFFIN_TRY(assign_files(given, wanted, &files));
   if (fill.kind == FillKind::None) TIFFIN_TRY(check_all_set(files.span(), wanted));

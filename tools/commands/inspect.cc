@@ -150,7 +150,7 @@ Status list_growth(const TierSizes& now, const TierSizes& before, Text* out) {
 
 Result<bool> keeps_budget(const runtime::Artifact& artifact, const Arguments& arguments) {
   if (arguments.budget == nullptr) return true;
-  TIFFIN_ASSIGN_OR_RETURN(const uint64_t budget, parse_size("budget", arguments.budget));
+  const uint64_t budget = arguments.values.budget;
   const uint64_t total = tier_sizes(artifact.container()).total;
   if (total <= budget) return true;
   Text text;

@@ -57,6 +57,11 @@ Status print_text(const Listing& listing) {
 
 Status print(const Listing& listing, bool json) { return json ? print_json(listing) : print_text(listing); }
 
+// Apart, because GCC 12 takes the inlined optional of an artifact for uninitialised.
+[[gnu::noinline]] Status print_artifact(const runtime::Artifact& artifact, bool json) {
+  return print({"artifact", artifact.storage_plan().parameters(), artifact.parameter_digests()}, json);
+}
+
 Result<Array<Digest>> digests_of(const params::ParamSource& source) {
   Array<Digest> digests;
   Array<uint8_t> scratch;
@@ -67,23 +72,24 @@ Result<Array<Digest>> digests_of(const params::ParamSource& source) {
   return digests;
 }
 
+Status list_artifact(const char* path, bool json) {
+  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, open_artifact(path, runtime::VerifyLevel::None));
+  return print_artifact(artifact, json);
+}
+
+Status list_file(const char* path, bool json) {
+  TIFFIN_ASSIGN_OR_RETURN(const params::ParamFile file, params::ParamFile::open(path));
+  const params::ParamSource source = file.source();
+  const char* format = params::format_name(file.format());
+  if (file.weights() != nullptr) return print({format, source.entries, file.weights()->digests()}, json);
+  TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> digests, digests_of(source));
+  return print({format, source.entries, digests.span()}, json);
+}
+
 }  // namespace
 
 Result<int> list_params(const Arguments& arguments) {
-  if (is_artifact_file(arguments.file)) {
-    TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, open_artifact(arguments.file, runtime::VerifyLevel::None));
-    TIFFIN_TRY(print({"artifact", artifact.storage_plan().parameters(), artifact.parameter_digests()}, arguments.json));
-    return 0;
-  }
-  TIFFIN_ASSIGN_OR_RETURN(const params::ParamFile file, params::ParamFile::open(arguments.file));
-  const params::ParamSource source = file.source();
-  const char* format = params::format_name(file.format());
-  if (file.weights() != nullptr) {
-    TIFFIN_TRY(print({format, source.entries, file.weights()->digests()}, arguments.json));
-    return 0;
-  }
-  TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> digests, digests_of(source));
-  TIFFIN_TRY(print({format, source.entries, digests.span()}, arguments.json));
+  TIFFIN_TRY(is_artifact_file(arguments.file) ? list_artifact(arguments.file, arguments.json) : list_file(arguments.file, arguments.json));
   return 0;
 }
 

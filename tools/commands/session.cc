@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/session.h"
+
+#include <cstring>
+
+#include "base/params/param_file.h"
+#include "runtime/host/clock.h"
+#include "tools/commands/byte_file.h"
+#include "tools/commands/open_artifact.h"
+
+namespace tiffin::tools {
+namespace {
+
+double milliseconds_since(uint64_t start) { return static_cast<double>(runtime::now_ns() - start) * 1e-6; }
+
+// Contents decide; only what is no artifact is a model by its suffix.
+bool is_model(const char* path) {
+  const std::string_view text = path;
+  return text.size() > 5 && text.substr(text.size() - 5) == ".onnx" && !is_artifact_file(path);
+}
+
+Status check_device(const char* device) {
+  if (device == nullptr || strcmp(device, "cpu") == 0 || strcmp(device, "cpu:0") == 0) return {};
+  return error(Code::DeviceUnavailable, "device '%s' is not available, 'cpu' is", device);
+}
+
+Status compile_model(const Arguments& arguments, const Extensions& extensions, const FixedList<GivenFile>& given, Array<uint8_t>* out) {
+  FixedList<GivenInput> inputs;
+  TIFFIN_TRY(inputs.create(given.size()));
+  size_t count = 0;
+  for (const GivenFile& file : given) {
+    if (file.failure.is_ok()) inputs[count++] = {file.input_name(), file.position, file.tensor.dtype(), file.tensor.shape()};
+  }
+  return extensions.compile_model(arguments, {inputs.begin(), count}, out);
+}
+
+// The entry asked for; without --entry "default", or the only one.
+std::string_view entry_name(const runtime::Module& module, const char* asked) {
+  if (asked != nullptr) return asked;
+  const auto& entries = *module.variant().entries();
+  return entries.size() == 1 ? runtime::view(entries.Get(0)->name()) : "default";
+}
+
+}  // namespace
+
+Session::~Session() { runtime::GraphExecutor::destroy(executor_); }
+
+Status Session::load(const Arguments& arguments, const Extensions* extensions) {
+  const runtime::LoadOptions options{arguments.values.verify, arguments.copy, arguments.strict};
+  if (extensions != nullptr && is_model(arguments.file)) {
+    TIFFIN_ASSIGN_OR_RETURN(given_, read_given_files(arguments, extensions));
+    has_read_files_ = true;
+    TIFFIN_TRY(compile_model(arguments, *extensions, given_, &compiled_));
+  }
+  const uint64_t start = runtime::now_ns();
+  if (compiled_.empty()) {
+    TIFFIN_ASSIGN_OR_RETURN(module_, runtime::Module::load(arguments.file, options));
+  } else {
+    // A module in memory is copied to executable pages always: no fallback of the user's making.
+    const runtime::LoadOptions in_memory{options.verify, options.copy, false};
+    TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::from_memory(compiled_.span()));
+    TIFFIN_ASSIGN_OR_RETURN(module_, runtime::Module::load(std::move(source), in_memory));
+  }
+  load_ms_ = milliseconds_since(start);
+  return {};
+}
+
+Status Session::bind(const Arguments& arguments) {
+  const uint64_t start = runtime::now_ns();
+  TIFFIN_ASSIGN_OR_RETURN(executor_,
+                          runtime::GraphExecutor::create(module_, entry_name(*module_, arguments.entry), {.threads = arguments.values.threads}));
+  if (arguments.params != nullptr) {
+    TIFFIN_ASSIGN_OR_RETURN(params::ParamFile file, params::ParamFile::open(arguments.params));
+    TIFFIN_TRY(executor_->load_parameters(std::move(file), {.new_weights = arguments.new_weights}));
+  } else if (!executor_->parameters()) {
+    TIFFIN_TRY(executor_->set_parameters(params::ParamSource{}, {}));  // MissingParam with all names
+  }
+  bind_ms_ = milliseconds_since(start);
+  const auto fallbacks = executor_->report().fallbacks();
+  if (arguments.strict && compiled_.empty() && !fallbacks.empty()) return error(Code::Strict, "'%s': %s", arguments.file, fallbacks[0]);
+  return {};
+}
+
+Status Session::set_inputs(const Arguments& arguments, const Extensions* extensions) {
+  FixedList<WantedInput> wanted;
+  TIFFIN_TRY(wanted.create(executor_->input_count()));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const runtime::TensorSpec spec = executor_->input_spec(i);
+    wanted[i] = {spec.name, spec.dtype, spec.shape};
+  }
+  if (!has_read_files_) {
+    TIFFIN_ASSIGN_OR_RETURN(given_, read_given_files(arguments, extensions));
+  }
+  TIFFIN_ASSIGN_OR_RETURN(const FixedList<HostTensor> tensors, match_inputs(std::move(given_), {wanted.begin(), wanted.size()}, arguments));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto buffer = executor_->fill_input(i);
+    if (buffer.size() != tensors[i].size_bytes()) return error(Code::Internal, "input %zu has another size than its type", i);
+    memcpy(buffer.data(), tensors[i].bytes(), buffer.size());
+  }
+  return {};
+}
+
+Status Session::open(const Arguments& arguments, const Extensions* extensions) {
+  if (arguments.values.as_pb && extensions == nullptr) {
+    return error(Code::InvalidArgument, "--format pb is not known to this program, npy is").with_remedy("use 'tiffin', which writes .pb too");
+  }
+  TIFFIN_TRY(check_device(arguments.device));
+  TIFFIN_TRY(load(arguments, extensions));
+  TIFFIN_TRY(bind(arguments));
+  return set_inputs(arguments, extensions);
+}
+
+}  // namespace tiffin::tools
