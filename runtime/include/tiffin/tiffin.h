@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Tiffin's C API: load an artifact, run it, look into it. C11, stable ABI.
+ *
+ *   tiffin_module* module;
+ *   tiffin_executor* executor;
+ *   DLTensor y;
+ *   tiffin_status* status = tiffin_module_load_file(TIFFIN_ABI_VERSION, "mlp.so", NULL, &module);
+ *   if (status == NULL) status = tiffin_executor_create(module, "default", NULL, &executor);
+ *   if (status == NULL) status = tiffin_executor_set_input_by_name(executor, "data", &x);
+ *   if (status == NULL) status = tiffin_executor_run(executor);
+ *   if (status == NULL) status = tiffin_executor_get_output(executor, 0, &y);
+ *
+ * A function that can fail returns NULL on success, else a status that the caller frees; its out parameters are then unchanged. Nothing throws,
+ * prints, aborts or reads environment variables. Strings are NUL-terminated UTF-8, borrowed from the object that gave them. Modules may be
+ * used from many threads; every other object from one at a time. A structure that crosses has its size in its first field: the caller writes
+ * sizeof there, and fields behind that size are neither read nor written. */
+#ifndef TIFFIN_TIFFIN_H
+#define TIFFIN_TIFFIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/tensor.h"
+#include "abi/version.h"
+
+#ifdef __cplusplus
+#define TIFFIN_NOEXCEPT noexcept
+extern "C" {
+#else
+#define TIFFIN_NOEXCEPT
+#endif
+
+#define TIFFIN_EXPORT __attribute__((visibility("default")))
+
+typedef struct tiffin_status tiffin_status;
+typedef struct tiffin_module tiffin_module;
+typedef struct tiffin_executor tiffin_executor;
+typedef struct tiffin_params tiffin_params;
+
+/* ---- status ---- */
+
+/* The code's name, for example "ShapeMismatch"; "Ok" for NULL. */
+TIFFIN_EXPORT const char* tiffin_status_code(const tiffin_status* status) TIFFIN_NOEXCEPT;
+/* What failed, the actual value, the expected one; "" for NULL. */
+TIFFIN_EXPORT const char* tiffin_status_message(const tiffin_status* status) TIFFIN_NOEXCEPT;
+/* What can be done about it; "" for NULL. */
+TIFFIN_EXPORT const char* tiffin_status_remedy(const tiffin_status* status) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT void tiffin_status_free(tiffin_status* status) TIFFIN_NOEXCEPT;
+
+/* The library's version, for example "0.1.0", and the ABI it implements. */
+TIFFIN_EXPORT const char* tiffin_runtime_version(void) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT uint32_t tiffin_runtime_abi_version(void) TIFFIN_NOEXCEPT;
+
+/* ---- report ---- */
+
+typedef struct tiffin_report_phase {
+  const char* name;
+  uint64_t ns;
+} tiffin_report_phase;
+
+/* What loading and binding did. */
+typedef struct tiffin_report {
+  size_t struct_bytes;
+  const char* variant;     /* the target whose code was chosen */
+  uint64_t mapped_bytes;   /* used in the file's own pages */
+  uint64_t copied_bytes;   /* copied into private memory */
+  uint64_t repacked_bytes; /* made from parameters in private memory */
+  size_t fallback_count;
+  const char* const* fallbacks; /* every deviation from the fast way, in words */
+  size_t phase_count;
+  const tiffin_report_phase* phases;
+} tiffin_report;
+
+/* ---- module ---- */
+
+enum {
+  TIFFIN_VERIFY_CODE = 0, /* hash program, code and constants; the default */
+  TIFFIN_VERIFY_NONE = 1, /* check structures only */
+  TIFFIN_VERIFY_ALL = 2   /* hash the weights too */
+};
+
+typedef struct tiffin_load_options {
+  size_t struct_bytes;
+  int32_t verify;
+  int32_t copy;   /* not 0: code and weights into private memory */
+  int32_t strict; /* not 0: a fallback is an error */
+} tiffin_load_options;
+
+/* Loads an artifact and prepares its code for this machine. `abi_version` is TIFFIN_ABI_VERSION as the caller was compiled with; `options` may
+ * be NULL. Io, NotAnArtifact, Truncated, FormatTooNew, FormatTooOld, AbiMismatch, DigestMismatch, NoVariant, MissingCpuFeature, OutOfMemory. */
+TIFFIN_EXPORT tiffin_status* tiffin_module_load_file(uint32_t abi_version, const char* path, const tiffin_load_options* options,
+                                                     tiffin_module** out_module) TIFFIN_NOEXCEPT;
+/* The same of [offset, offset + length) of an open regular file; length 0 means to its end. The caller may close the descriptor afterwards. */
+TIFFIN_EXPORT tiffin_status* tiffin_module_load_descriptor(uint32_t abi_version, int descriptor, uint64_t offset, uint64_t length,
+                                                           const tiffin_load_options* options, tiffin_module** out_module) TIFFIN_NOEXCEPT;
+/* The same of memory, which must outlive the module and its executors; weights at a multiple of 64 bytes are used where they lie. */
+TIFFIN_EXPORT tiffin_status* tiffin_module_load_memory(uint32_t abi_version, const void* bytes, size_t length, const tiffin_load_options* options,
+                                                       tiffin_module** out_module) TIFFIN_NOEXCEPT;
+/* Drops the caller's reference; executors and parameters keep what they need. NULL is allowed, here and in every _free. */
+TIFFIN_EXPORT void tiffin_module_free(tiffin_module* module) TIFFIN_NOEXCEPT;
+
+/* The functions that can be called: the names of the model's entries. */
+TIFFIN_EXPORT size_t tiffin_module_function_count(const tiffin_module* module) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT const char* tiffin_module_function_name(const tiffin_module* module, size_t index) TIFFIN_NOEXCEPT; /* NULL beyond the last */
+/* MissingFunction, with the names there are. */
+TIFFIN_EXPORT tiffin_status* tiffin_module_find_function(const tiffin_module* module, const char* name, size_t* out_index) TIFFIN_NOEXCEPT;
+
+/* The model's own tensors, as embedded. MissingParam for a weightless module. */
+TIFFIN_EXPORT tiffin_status* tiffin_module_get_params(const tiffin_module* module, tiffin_params** out_params) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT tiffin_status* tiffin_module_get_report(const tiffin_module* module, tiffin_report* out_report) TIFFIN_NOEXCEPT;
+
+/* ---- params: named tensors ---- */
+
+/* Opens a parameter file: safetensors, TVM's .params or .tfw; the contents decide which. */
+TIFFIN_EXPORT tiffin_status* tiffin_params_load_file(uint32_t abi_version, const char* path, tiffin_params** out_params) TIFFIN_NOEXCEPT;
+/* The same of memory, which must outlive the result. */
+TIFFIN_EXPORT tiffin_status* tiffin_params_load_memory(uint32_t abi_version, const void* bytes, size_t length,
+                                                       tiffin_params** out_params) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT size_t tiffin_params_count(const tiffin_params* params) TIFFIN_NOEXCEPT;
+/* Name and value of one tensor, borrowed, read-only and compact. InvalidArgument, UnsupportedType (a type that DLPack lacks), OutOfMemory. */
+TIFFIN_EXPORT tiffin_status* tiffin_params_get(tiffin_params* params, size_t index, const char** out_name, DLTensor* out_tensor) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT void tiffin_params_free(tiffin_params* params) TIFFIN_NOEXCEPT;
+
+/* ---- executor ---- */
+
+typedef struct tiffin_executor_options {
+  size_t struct_bytes;
+  int32_t threads; /* that compute, the caller included; 0 is as many as cores may be used. Default 1; the bits do not depend on it */
+} tiffin_executor_options;
+
+/* What an input or output must be; borrowed from the executor. */
+typedef struct tiffin_tensor_spec {
+  size_t struct_bytes;
+  const char* name;
+  const char* dtype_name; /* as numpy spells it */
+  DLDataType dtype;
+  int32_t ndim;
+  const int64_t* shape;
+  uint64_t bytes; /* of the compact tensor */
+} tiffin_tensor_spec;
+
+/* Time in one step of the network since profiling was switched on. */
+typedef struct tiffin_step_profile {
+  size_t struct_bytes;
+  const char* label; /* the graph nodes it computes */
+  const char* kernel;
+  uint64_t ns; /* of all profiled runs together */
+  uint64_t runs;
+} tiffin_step_profile;
+
+/* Allocates all memory that runs take. `options` may be NULL. MissingFunction, InvalidArgument, OutOfMemory. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_create(tiffin_module* module, const char* function_name, const tiffin_executor_options* options,
+                                                    tiffin_executor** out_executor) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT void tiffin_executor_free(tiffin_executor* executor) TIFFIN_NOEXCEPT;
+
+TIFFIN_EXPORT size_t tiffin_executor_input_count(const tiffin_executor* executor) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT size_t tiffin_executor_output_count(const tiffin_executor* executor) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT tiffin_status* tiffin_executor_get_input_spec(const tiffin_executor* executor, size_t index,
+                                                            tiffin_tensor_spec* out_spec) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT tiffin_status* tiffin_executor_get_output_spec(const tiffin_executor* executor, size_t index,
+                                                             tiffin_tensor_spec* out_spec) TIFFIN_NOEXCEPT;
+/* UnknownInput, with the nearest name. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_find_input(const tiffin_executor* executor, const char* name, size_t* out_index) TIFFIN_NOEXCEPT;
+
+/* Copies the tensor, whatever its strides. TypeMismatch, ShapeMismatch, DeviceUnavailable, InvalidArgument. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_set_input(tiffin_executor* executor, size_t index, const DLTensor* tensor) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT tiffin_status* tiffin_executor_set_input_by_name(tiffin_executor* executor, const char* name, const DLTensor* tensor) TIFFIN_NOEXCEPT;
+/* Uses the caller's memory without a copy until another tensor is given; it must be compact and aligned to 64 bytes. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_bind_input(tiffin_executor* executor, size_t index, const DLTensor* tensor) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT tiffin_status* tiffin_executor_bind_output(tiffin_executor* executor, size_t index, const DLTensor* tensor) TIFFIN_NOEXCEPT;
+
+/* Parameters for this executor alone. All are checked at once, by name, type, shape and digest; `new_weights` not 0 leaves the digests out.
+ * MissingParam, UnknownParam, ParamTypeMismatch, ParamShapeMismatch, ParamDigestMismatch, InvalidParams. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_load_params_file(tiffin_executor* executor, const char* path, int new_weights) TIFFIN_NOEXCEPT;
+/* The memory must outlive the executor. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_load_params_memory(tiffin_executor* executor, const void* bytes, size_t length,
+                                                                int new_weights) TIFFIN_NOEXCEPT;
+/* Some or all parameters; those not given stay as they are. The tensors are read during the call only. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_set_params(tiffin_executor* executor, const char* const* names, const DLTensor* tensors, size_t count,
+                                                        int new_weights) TIFFIN_NOEXCEPT;
+/* The model's own tensors, as this executor uses them. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_get_params(const tiffin_executor* executor, tiffin_params** out_params) TIFFIN_NOEXCEPT;
+
+/* MissingParam, UnsetInput, IndexOutOfRange. Allocates nothing and takes no lock. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_run(tiffin_executor* executor) TIFFIN_NOEXCEPT;
+/* A view of an output, valid until the next run. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_get_output(const tiffin_executor* executor, size_t index, DLTensor* out_tensor) TIFFIN_NOEXCEPT;
+
+/* Measures every step from now on, or no longer. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_set_profiling(tiffin_executor* executor, int is_on) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT size_t tiffin_executor_step_count(const tiffin_executor* executor) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT tiffin_status* tiffin_executor_get_step_profile(const tiffin_executor* executor, size_t index,
+                                                              tiffin_step_profile* out_profile) TIFFIN_NOEXCEPT;
+/* The module's report with what this executor's parameters added. */
+TIFFIN_EXPORT tiffin_status* tiffin_executor_get_report(const tiffin_executor* executor, tiffin_report* out_report) TIFFIN_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

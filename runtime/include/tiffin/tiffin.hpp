@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiffin for C++20: owning classes over tiffin.h, header only. Nothing throws; a fallible call returns Result<T>, spelled like std::expected.
+//
+//   auto module = tiffin::Module::load("mlp.so");
+//   if (!module) return complain(module.error().message());
+//   auto executor = module->create_executor("default");
+//   ...
+//   if (auto done = executor->set_input("data", tiffin::view(values, shape)); !done) return complain(done.error().message());
+//   if (auto done = executor->run(); !done) return complain(done.error().message());
+//   std::span<const float> y = executor->output<float>(0).value();
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tiffin/tiffin.h"
+
+namespace tiffin {
+inline namespace cpp_api {
+
+// Why a call failed. Owns the status.
+class Error {
+ public:
+  explicit Error(tiffin_status* status) : status_(status) {}
+  std::string_view code() const { return tiffin_status_code(status_.get()); }
+  std::string_view message() const { return tiffin_status_message(status_.get()); }
+  std::string_view remedy() const { return tiffin_status_remedy(status_.get()); }
+
+ private:
+  struct Free {
+    void operator()(tiffin_status* status) const { tiffin_status_free(status); }
+  };
+  std::unique_ptr<tiffin_status, Free> status_;
+};
+
+// A value or an Error. Reading the one that is not there is undefined.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error failure) : content_(std::in_place_index<1>, std::move(failure)) {}
+  bool has_value() const { return content_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+  T& value() & { return *std::get_if<0>(&content_); }
+  const T& value() const& { return *std::get_if<0>(&content_); }
+  T&& value() && { return std::move(*std::get_if<0>(&content_)); }
+  T& operator*() & { return value(); }
+  T* operator->() { return std::get_if<0>(&content_); }
+  const T* operator->() const { return std::get_if<0>(&content_); }
+  const Error& error() const { return *std::get_if<1>(&content_); }
+  Error take_error() && { return std::move(*std::get_if<1>(&content_)); }
+
+ private:
+  std::variant<T, Error> content_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error failure) : failure_(std::move(failure)) {}
+  bool has_value() const { return !failure_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+  const Error& error() const { return *failure_; }
+
+ private:
+  std::optional<Error> failure_;
+};
+
+namespace detail {
+
+inline Result<void> done(tiffin_status* status) { return status == nullptr ? Result<void>() : Result<void>(Error(status)); }
+
+template <class T>
+struct TypeOf;
+template <>
+struct TypeOf<float> {
+  static constexpr DLDataType kType{kDLFloat, 32, 1};
+};
+template <>
+struct TypeOf<double> {
+  static constexpr DLDataType kType{kDLFloat, 64, 1};
+};
+template <>
+struct TypeOf<bool> {
+  static constexpr DLDataType kType{kDLBool, 8, 1};
+};
+template <>
+struct TypeOf<int8_t> {
+  static constexpr DLDataType kType{kDLInt, 8, 1};
+};
+template <>
+struct TypeOf<int16_t> {
+  static constexpr DLDataType kType{kDLInt, 16, 1};
+};
+template <>
+struct TypeOf<int32_t> {
+  static constexpr DLDataType kType{kDLInt, 32, 1};
+};
+template <>
+struct TypeOf<int64_t> {
+  static constexpr DLDataType kType{kDLInt, 64, 1};
+};
+template <>
+struct TypeOf<uint8_t> {
+  static constexpr DLDataType kType{kDLUInt, 8, 1};
+};
+template <>
+struct TypeOf<uint16_t> {
+  static constexpr DLDataType kType{kDLUInt, 16, 1};
+};
+template <>
+struct TypeOf<uint32_t> {
+  static constexpr DLDataType kType{kDLUInt, 32, 1};
+};
+template <>
+struct TypeOf<uint64_t> {
+  static constexpr DLDataType kType{kDLUInt, 64, 1};
+};
+
+inline std::size_t element_count(std::span<const int64_t> shape) {
+  std::size_t count = 1;
+  for (const int64_t extent : shape) count *= static_cast<std::size_t>(extent);
+  return count;
+}
+
+}  // namespace detail
+
+// A borrowed compact tensor over the caller's elements and shape.
+template <class T>
+DLTensor view(std::span<T> elements, std::span<const int64_t> shape) {
+  using Element = std::remove_const_t<T>;
+  return {const_cast<Element*>(elements.data()),
+          {kDLCPU, 0},
+          static_cast<int32_t>(shape.size()),
+          detail::TypeOf<Element>::kType,
+          const_cast<int64_t*>(shape.data()),
+          nullptr,
+          0};
+}
+
+// What an input or output must be.
+struct TensorSpec {
+  std::string name;
+  std::string dtype;  // as numpy spells it
+  DLDataType type;
+  std::vector<int64_t> shape;
+  std::size_t bytes;
+};
+
+struct LoadOptions {
+  int verify = TIFFIN_VERIFY_CODE;
+  bool copy = false;    // code and weights into private memory
+  bool strict = false;  // a fallback is an error
+};
+
+// Named tensors: a model's own, or those of a parameter file.
+class Params {
+ public:
+  struct Entry {
+    std::string_view name;
+    DLTensor tensor;  // borrowed, compact, read-only
+  };
+  explicit Params(tiffin_params* handle) : handle_(handle) {}
+  static Result<Params> load(const std::string& path) {
+    tiffin_params* handle = nullptr;
+    if (tiffin_status* status = tiffin_params_load_file(TIFFIN_ABI_VERSION, path.c_str(), &handle)) return Error(status);
+    return Params(handle);
+  }
+  std::size_t size() const { return tiffin_params_count(handle_.get()); }
+  Result<Entry> get(std::size_t index) const {
+    const char* name = nullptr;
+    DLTensor tensor{};
+    if (tiffin_status* status = tiffin_params_get(handle_.get(), index, &name, &tensor)) return Error(status);
+    return Entry{name, tensor};
+  }
+  tiffin_params* handle() const { return handle_.get(); }
+
+ private:
+  struct Free {
+    void operator()(tiffin_params* params) const { tiffin_params_free(params); }
+  };
+  std::unique_ptr<tiffin_params, Free> handle_;
+};
+
+// Runs one function of a module; for one thread at a time. Keeps the module alive.
+class Executor {
+ public:
+  explicit Executor(tiffin_executor* handle) : handle_(handle) {}
+
+  std::size_t input_count() const { return tiffin_executor_input_count(handle_.get()); }
+  std::size_t output_count() const { return tiffin_executor_output_count(handle_.get()); }
+  Result<TensorSpec> input_spec(std::size_t index) const { return spec(tiffin_executor_get_input_spec, index); }
+  Result<TensorSpec> output_spec(std::size_t index) const { return spec(tiffin_executor_get_output_spec, index); }
+
+  // Copies the tensor, whatever its strides.
+  Result<void> set_input(std::size_t index, const DLTensor& tensor) { return detail::done(tiffin_executor_set_input(handle_.get(), index, &tensor)); }
+  Result<void> set_input(const std::string& name, const DLTensor& tensor) {
+    return detail::done(tiffin_executor_set_input_by_name(handle_.get(), name.c_str(), &tensor));
+  }
+  // Use the caller's memory, compact and aligned to 64 bytes, without a copy.
+  Result<void> bind_input(std::size_t index, const DLTensor& tensor) {
+    return detail::done(tiffin_executor_bind_input(handle_.get(), index, &tensor));
+  }
+  Result<void> bind_output(std::size_t index, const DLTensor& tensor) {
+    return detail::done(tiffin_executor_bind_output(handle_.get(), index, &tensor));
+  }
+
+  Result<void> load_params(const std::string& path, bool new_weights = false) {
+    return detail::done(tiffin_executor_load_params_file(handle_.get(), path.c_str(), new_weights ? 1 : 0));
+  }
+  Result<void> set_params(const std::vector<std::pair<std::string, DLTensor>>& tensors, bool new_weights = false) {
+    std::vector<const char*> names;
+    std::vector<DLTensor> values;
+    for (const auto& [name, value] : tensors) {
+      names.push_back(name.c_str());
+      values.push_back(value);
+    }
+    return detail::done(tiffin_executor_set_params(handle_.get(), names.data(), values.data(), names.size(), new_weights ? 1 : 0));
+  }
+  Result<Params> params() const {
+    tiffin_params* params = nullptr;
+    if (tiffin_status* status = tiffin_executor_get_params(handle_.get(), &params)) return Error(status);
+    return Params(params);
+  }
+
+  Result<void> run() { return detail::done(tiffin_executor_run(handle_.get())); }
+
+  // Valid until the next run.
+  Result<DLTensor> output(std::size_t index) const {
+    DLTensor tensor{};
+    if (tiffin_status* status = tiffin_executor_get_output(handle_.get(), index, &tensor)) return Error(status);
+    return tensor;
+  }
+  // The elements; empty when T is not their type.
+  template <class T>
+  Result<std::span<const T>> output(std::size_t index) const {
+    auto tensor = output(index);
+    if (!tensor) return Result<std::span<const T>>(std::move(tensor).take_error());
+    constexpr DLDataType kType = detail::TypeOf<T>::kType;
+    if (tensor->dtype.code != kType.code || tensor->dtype.bits != kType.bits) return std::span<const T>{};
+    const std::span<const int64_t> shape(tensor->shape, static_cast<std::size_t>(tensor->ndim));
+    return std::span<const T>(static_cast<const T*>(tensor->data), detail::element_count(shape));
+  }
+  tiffin_executor* handle() const { return handle_.get(); }
+
+ private:
+  using SpecFunction = tiffin_status* (*)(const tiffin_executor*, size_t, tiffin_tensor_spec*) noexcept;
+  Result<TensorSpec> spec(SpecFunction function, std::size_t index) const {
+    tiffin_tensor_spec found{};
+    found.struct_bytes = sizeof(found);
+    if (tiffin_status* status = function(handle_.get(), index, &found)) return Error(status);
+    return TensorSpec{found.name, found.dtype_name, found.dtype, {found.shape, found.shape + found.ndim}, found.bytes};
+  }
+  struct Free {
+    void operator()(tiffin_executor* executor) const { tiffin_executor_free(executor); }
+  };
+  std::unique_ptr<tiffin_executor, Free> handle_;
+};
+
+// A loaded artifact. Safe to use from many threads.
+class Module {
+ public:
+  explicit Module(tiffin_module* handle) : handle_(handle) {}
+
+  static Result<Module> load(const std::string& path, const LoadOptions& options = {}) {
+    const tiffin_load_options given = to_c(options);
+    tiffin_module* handle = nullptr;
+    if (tiffin_status* status = tiffin_module_load_file(TIFFIN_ABI_VERSION, path.c_str(), &given, &handle)) return Error(status);
+    return Module(handle);
+  }
+  // [offset, offset + length) of an open file; length 0 means to its end.
+  static Result<Module> load(int descriptor, uint64_t offset, uint64_t length, const LoadOptions& options = {}) {
+    const tiffin_load_options given = to_c(options);
+    tiffin_module* handle = nullptr;
+    if (tiffin_status* status = tiffin_module_load_descriptor(TIFFIN_ABI_VERSION, descriptor, offset, length, &given, &handle)) return Error(status);
+    return Module(handle);
+  }
+  // The memory outlives the module and its executors.
+  static Result<Module> load(std::span<const std::byte> bytes, const LoadOptions& options = {}) {
+    const tiffin_load_options given = to_c(options);
+    tiffin_module* handle = nullptr;
+    if (tiffin_status* status = tiffin_module_load_memory(TIFFIN_ABI_VERSION, bytes.data(), bytes.size(), &given, &handle)) return Error(status);
+    return Module(handle);
+  }
+
+  std::vector<std::string> function_names() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < tiffin_module_function_count(handle_.get()); ++i) names.emplace_back(tiffin_module_function_name(handle_.get(), i));
+    return names;
+  }
+  // `threads` compute, the caller included; 0 means as many as cores may be used.
+  Result<Executor> create_executor(const std::string& function_name = "default", int threads = 1) const {
+    const tiffin_executor_options options{sizeof(tiffin_executor_options), threads};
+    tiffin_executor* executor = nullptr;
+    if (tiffin_status* status = tiffin_executor_create(handle_.get(), function_name.c_str(), &options, &executor)) return Error(status);
+    return Executor(executor);
+  }
+  // The model's own tensors.
+  Result<Params> params() const {
+    tiffin_params* params = nullptr;
+    if (tiffin_status* status = tiffin_module_get_params(handle_.get(), &params)) return Error(status);
+    return Params(params);
+  }
+  // Borrowed from the module.
+  tiffin_report report() const {
+    tiffin_report report{};
+    report.struct_bytes = sizeof(report);
+    static_cast<void>(detail::done(tiffin_module_get_report(handle_.get(), &report)));
+    return report;
+  }
+  tiffin_module* handle() const { return handle_.get(); }
+
+ private:
+  static tiffin_load_options to_c(const LoadOptions& options) {
+    return {sizeof(tiffin_load_options), options.verify, options.copy ? 1 : 0, options.strict ? 1 : 0};
+  }
+  struct Free {
+    void operator()(tiffin_module* module) const { tiffin_module_free(module); }
+  };
+  std::unique_ptr<tiffin_module, Free> handle_;
+};
+
+}  // namespace cpp_api
+}  // namespace tiffin
