@@ -8,8 +8,8 @@ namespace tiffin::runtime {
 
 size_t name_distance(std::string_view a, std::string_view b) {
   constexpr size_t kMaxLength = 64;
-  a = a.substr(0, kMaxLength);
-  b = b.substr(0, kMaxLength);
+  a = {a.data(), std::min(a.size(), kMaxLength)};  // substr would take a symbol of libstdc++
+  b = {b.data(), std::min(b.size(), kMaxLength)};
   // One row of the table of distances between prefixes at a time.
   size_t row[kMaxLength + 1];
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
