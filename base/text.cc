@@ -31,13 +31,13 @@ void Text::add_quoted(std::string_view name) {
   for (size_t i = 0; i < name.size(); ++i) {
     const auto byte = static_cast<unsigned char>(name[i]);
     if (byte >= 0x20 && byte != 0x7f) continue;
-    add(name.substr(done, i - done));
+    add({name.data() + done, i - done});
     char escape[8];
     snprintf(escape, sizeof(escape), "\\x%02x", byte);
     add(escape);
     done = i + 1;
   }
-  add(name.substr(done));
+  add({name.data() + done, name.size() - done});
   add("'");
 }
 

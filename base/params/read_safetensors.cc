@@ -2,16 +2,13 @@
 // 1. The JSON header is copied and parsed in place, event by event: names are decoded where they stand and nothing is built.
 // 2. Each tensor's byte count is compared with its type and shape.
 // 3. Sorted by offset, the ranges follow one another without gap or overlap up to the end of the file.
-#define RAPIDJSON_HAS_STDSTRING 0
-#include <rapidjson/error/en.h>
-#include <rapidjson/reader.h>
-
 #include <algorithm>
 #include <charconv>
 
 #include "abi/artifact.h"
 #include "base/params/safetensors.h"
 #include "base/params/safetensors_types.h"
+#include "base/rapidjson.h"
 
 namespace tiffin::params {
 namespace {
@@ -65,7 +62,8 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
     const std::string_view value(text, length);
     if (place_ == Place::Metadata) {
       if (!key_.starts_with(kDescriptionPrefix)) return true;
-      return descriptions.append({key_.substr(kDescriptionPrefix.size()), value}) || no_memory();
+      return descriptions.append(Description{{key_.data() + kDescriptionPrefix.size(), key_.size() - kDescriptionPrefix.size()}, value}) ||
+             no_memory();
     }
     if (place_ != Place::Tensor || key_ != "dtype") return unexpected();
     if (entry_.dtype != DType::Undefined) return fail("gives a dtype twice");
@@ -205,7 +203,7 @@ Status check_ranges(const ParamList& list, Array<Range>& ranges, uint64_t data_b
 // Gives a U8 tensor of packed bytes its own type, "int4[3,5]". A description that fits no tensor is someone else's.
 Status apply_description(const Description& description, ParamEntry& entry, Range& range, ParamList& list) {
   const size_t bracket = description.type.find('[');
-  const DType dtype = bracket == std::string_view::npos ? DType::Undefined : parse_dtype(description.type.substr(0, bracket));
+  const DType dtype = bracket == std::string_view::npos ? DType::Undefined : parse_dtype({description.type.data(), bracket});
   const Status unfit = error(Code::InvalidParams, "tensor '%.*s' is described as '%.*s', which does not fit its bytes", name_length(entry.name),
                              entry.name.data(), name_length(description.type), description.type.data());
   if (dtype == DType::Undefined || entry.dtype != DType::UInt8) return unfit.clone();

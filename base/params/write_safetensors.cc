@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#define RAPIDJSON_HAS_STDSTRING 0
-#include <rapidjson/writer.h>
-
 #include <algorithm>
 
 #include "base/params/safetensors.h"
 #include "base/params/safetensors_types.h"
+#include "base/rapidjson.h"
 #include "base/text.h"
 
 namespace tiffin::params {
