@@ -18,6 +18,7 @@ struct Draft {
   std::string name;
   std::vector<graph::ValueId> inputs;
   std::vector<std::string> outputs;  // "" where omitted
+  std::vector<bool> is_read;         // of each output: some node or the graph's outputs use it
   graph::Attributes attributes;
 
   graph::ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : graph::kNone; }

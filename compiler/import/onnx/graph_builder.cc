@@ -52,6 +52,7 @@ bool GraphBuilder::has_name(const std::string& name) const {
 Status GraphBuilder::build(const std::vector<graph::Type>& input_types) {
   for (const NodeProto& node : source_.nodes) node_names_.insert(node.outputs.begin(), node.outputs.end());
   node_names_.erase("");
+  names_read_ = names_read(source_);
   TIFFIN_TRY(add_inputs(input_types));
   TIFFIN_TRY(add_initializers());
   TIFFIN_TRY(add_constants());
@@ -161,6 +162,7 @@ Status GraphBuilder::add_node(const NodeProto& node) {
   draft.opset = node.opset;
   draft.name = node.name;
   draft.outputs = node.outputs;
+  for (const std::string& output : node.outputs) draft.is_read.push_back(names_read_.contains(output));
   for (const std::string& input : node.inputs) draft.inputs.push_back(resolve(input));
   if (node.op_type.empty()) return error(Code::InvalidModel, "has no operator");
   const bool is_known = node.domain.empty() && find_op(node.op_type, &draft.op);

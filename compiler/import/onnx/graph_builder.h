@@ -61,6 +61,7 @@ class GraphBuilder {
   Emitter emitter_;
   std::set<std::string> own_names_;   // inputs, initializers and constants
   std::set<std::string> node_names_;  // results of nodes
+  std::set<std::string> names_read_;
   std::map<std::string, graph::ValueId> values_;
   std::vector<graph::ValueId> captured_;
 };

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "compiler/import/onnx/import_onnx.h"
+#include "compiler/import/onnx/node_order.h"
 
 namespace tiffin::import {
 namespace {
@@ -67,6 +68,7 @@ class Inliner {
       std::vector<NodeProto> expanded;
       TIFFIN_TRY(expand(std::move(body->nodes), opset, &expanded));
       body->nodes = std::move(expanded);
+      attribute.captured = free_names(*body);
       attribute.graph = std::move(body);
     }
     return {};

@@ -39,6 +39,7 @@ struct AttributeProto {
   std::string s;
   Bytes tensor;  // a TensorProto
   std::shared_ptr<const GraphProto> graph;
+  std::vector<std::string> captured;  // what `graph` reads from the graphs around it; set when functions are inlined
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<std::string> strings;

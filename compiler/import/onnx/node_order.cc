@@ -13,9 +13,7 @@ std::vector<std::string> names_read(const NodeProto& node) {
     if (!input.empty()) out.push_back(input);
   }
   for (const AttributeProto& attribute : node.attributes) {
-    if (attribute.graph == nullptr) continue;
-    const std::vector<std::string> captured = free_names(*attribute.graph);
-    out.insert(out.end(), captured.begin(), captured.end());
+    out.insert(out.end(), attribute.captured.begin(), attribute.captured.end());
   }
   return out;
 }
@@ -88,6 +86,16 @@ class Orderer {
 };
 
 }  // namespace
+
+std::set<std::string> names_read(const GraphProto& graph) {
+  std::set<std::string> out;
+  for (const NodeProto& node : graph.nodes) {
+    const std::vector<std::string> names = names_read(node);
+    out.insert(names.begin(), names.end());
+  }
+  for (const ValueInfoProto& output : graph.outputs) out.insert(output.name);
+  return out;
+}
 
 std::vector<std::string> free_names(const GraphProto& graph) {
   std::set<std::string> defined, seen;

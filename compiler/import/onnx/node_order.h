@@ -11,7 +11,10 @@
 
 namespace tiffin::import {
 
-// Names that a graph reads from the graphs around it, in order of first use.
+// Every name that the graph's nodes, their bodies and its outputs read.
+std::set<std::string> names_read(const GraphProto& graph);
+
+// Names that a graph reads from the graphs around it, in order of first use. Precondition: `captured` is set in the bodies inside it.
 std::vector<std::string> free_names(const GraphProto& graph);
 
 // Places in graph.nodes, the file's order as far as it is one. `is_known` tells names that exist without a node: inputs, initializers, values

@@ -63,7 +63,10 @@ Status clip_bounds_to_inputs(Draft* draft, Emitter* emitter) {
 }
 
 Status dropout_ratio_to_input(Draft* draft, Emitter* emitter) {
-  if (draft->opset < 10 && draft->has_output(1)) return decline(*draft, "a mask of the data's element type");
+  if (draft->opset < 10 && draft->has_output(1)) {
+    if (draft->is_read[1]) return decline(*draft, "a mask of the data's element type");
+    draft->outputs.resize(1);
+  }
   draft->set_input(1, emitter->constant(*draft, Tensor::scalar_float(static_cast<float>(draft->take<double>("ratio").value_or(0.5)))));
   return {};
 }
