@@ -111,6 +111,7 @@ Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts
   report(options, "passes", 0.1);
   passes::PassContext context;
   context.opt_level = options.opt_level;
+  context.machine = state->target.machine;
   RunnerOptions runner;
   runner.opt_level = options.opt_level;
   runner.dump_folder = options.dump_folder;

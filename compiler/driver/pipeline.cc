@@ -7,8 +7,10 @@
 
 #include "compiler/graph/printer.h"
 #include "compiler/graph/verifier.h"
+#include "compiler/passes/block_channels.h"
 #include "compiler/passes/decompose_operators.h"
 #include "compiler/passes/fold_constants.h"
+#include "compiler/passes/pack_weights.h"
 
 namespace tiffin::driver {
 namespace {
@@ -17,6 +19,9 @@ constexpr PassRow kPipeline[] = {
     {passes::fold_constants, "fold_constants", 0, "first: it infers every type, and removes shape arithmetic and constant If"},
     {passes::decompose_operators, "decompose_operators", 0, "needs static types; leaves the primitives that everything below knows"},
     {passes::fold_constants, "fold_decomposed", 0, "decomposition makes constant operands that lowering wants folded"},
+    {passes::pack_weights, "pack_weights", 1, "after every pass that matches products or reads weights"},
+    {passes::block_channels, "block_channels", 1, "after fusable forms are settled: it changes the shape of every activation"},
+    {passes::fold_constants, "fold_layouts", 1, "layouts of constants are computed now"},
 };
 
 bool contains(const std::vector<std::string>& names, const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); }

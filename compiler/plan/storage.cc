@@ -97,6 +97,15 @@ std::optional<Placement> StoragePlanner::derive_placement(const Node& node) cons
       }
       return transpose(*from, permutation);
     }
+    case Op::Pad: {
+      const graph::Tensor* pads = graph_.tensor_of(node.input(1));
+      const bool is_plain = node.string_attribute("mode", "constant") == "constant" && node.inputs.size() == 2;
+      if (!is_plain || pads == nullptr) return std::nullopt;
+      std::vector<int64_t> begins = pads->to_int64s();
+      if (std::any_of(begins.begin(), begins.end(), [](int64_t pad) { return pad < 0; })) return std::nullopt;
+      begins.resize(shape.size());
+      return pad_zeros(*from, begins, shape);
+    }
     case Op::PackPanels: return pack_panels(*from, kPanelWidth);
     case Op::Concat: {
       std::vector<const Placement*> parts;
