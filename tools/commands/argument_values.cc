@@ -35,7 +35,7 @@ Status check_device(const char* text) {
   std::string_view kind = text;
   const size_t colon = kind.find(':');
   const bool has_index = colon == std::string_view::npos || (colon + 1 < kind.size() && kind.find_first_not_of("0123456789", colon + 1) == kind.npos);
-  kind = kind.substr(0, colon);
+  if (colon != std::string_view::npos) kind.remove_suffix(kind.size() - colon);
   for (const std::string_view known : kKinds) {
     if (kind == known && has_index) return {};
   }

@@ -36,7 +36,7 @@ void add_problem(Diagnosis& diagnosis, Status problem) {
 bool lists_feature(std::string_view list, std::string_view feature) {
   while (!list.empty()) {
     const size_t end = list.find(',');
-    std::string_view word = list.substr(0, end);
+    std::string_view word(list.data(), end == std::string_view::npos ? list.size() : end);
     if (!word.empty() && word[0] == '+') word.remove_prefix(1);
     if (word == feature) return true;
     if (end == std::string_view::npos) return false;

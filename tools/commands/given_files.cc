@@ -13,10 +13,6 @@
 namespace tiffin::tools {
 namespace {
 
-bool ends_with(std::string_view text, std::string_view suffix) {
-  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
-}
-
 Status copy_text(std::string_view text, Array<char>* out) {
   if (out->append(std::span<const char>(text.data(), text.size())) && out->append('\0')) return {};
   return out_of_memory();
@@ -31,7 +27,7 @@ struct Listing {
 
 bool is_tensor_file(const char* name) {
   const std::string_view text = name;
-  return text[0] != '.' && (ends_with(text, ".npy") || ends_with(text, ".pb")) && text.substr(0, 7) != "output_";
+  return text[0] != '.' && (text.ends_with(".npy") || text.ends_with(".pb")) && !text.starts_with("output_");
 }
 
 Result<Listing> list_folder(const char* folder) {
@@ -54,9 +50,10 @@ Result<Listing> list_folder(const char* folder) {
 // N of "input_N"; kByName for other names.
 size_t position_of(std::string_view stem) {
   constexpr std::string_view kPrefix = "input_";
-  if (stem.substr(0, kPrefix.size()) != kPrefix || stem.size() == kPrefix.size() || stem.size() > kPrefix.size() + 6) return GivenFile::kByName;
+  if (!stem.starts_with(kPrefix) || stem.size() == kPrefix.size() || stem.size() > kPrefix.size() + 6) return GivenFile::kByName;
+  stem.remove_prefix(kPrefix.size());
   size_t position = 0;
-  for (const char c : stem.substr(kPrefix.size())) {
+  for (const char c : stem) {
     if (c < '0' || c > '9') return GivenFile::kByName;
     position = position * 10 + static_cast<size_t>(c - '0');
   }
@@ -65,7 +62,7 @@ size_t position_of(std::string_view stem) {
 
 Status describe_file(const char* folder, const char* file, GivenFile* out) {
   const std::string_view text = file;
-  const std::string_view stem = text.substr(0, text.rfind('.'));
+  const std::string_view stem(file, text.rfind('.'));
   out->position = position_of(stem);
   TIFFIN_TRY(copy_text(stem, &out->name));
   TIFFIN_ASSIGN_OR_RETURN(out->path, joined_path(folder, file));
@@ -73,7 +70,7 @@ Status describe_file(const char* folder, const char* file, GivenFile* out) {
 }
 
 Result<HostTensor> read_tensor(const char* path, const Extensions* extensions) {
-  if (!ends_with(path, ".pb")) return read_npy(path);
+  if (!std::string_view(path).ends_with(".pb")) return read_npy(path);
   if (extensions != nullptr) return extensions->read_pb(path);
   return error(Code::InvalidInput, "'%s' is a .pb file, this program reads .npy alone", path)
       .with_remedy("use 'tiffin run', which reads .pb too, or write the tensor as .npy");

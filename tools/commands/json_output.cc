@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/json_output.h"
 
+// Sets RapidJSON up, so it goes before its other headers.
+#include "base/rapidjson.h"
+//
 #include <rapidjson/filewritestream.h>
-#include <rapidjson/writer.h>
 
 #include <cerrno>
 #include <cmath>

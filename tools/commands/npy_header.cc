@@ -75,7 +75,8 @@ Status parse_descr(std::string_view descr, NpyHeader* header) {
   }
   const char kind = rest.empty() ? '?' : rest[0];
   if (kind == 'O') return error(Code::InvalidInput, "the array holds Python objects ('%.*s'), numbers are expected", shown, descr.data());
-  const int64_t size = rest.empty() ? -1 : parse_number(rest.substr(1));
+  if (!rest.empty()) rest.remove_prefix(1);
+  const int64_t size = parse_number(rest);
   if (kind == 'V' && (size == 1 || size == 2)) {
     header->item_bytes = static_cast<int>(size);
     return {};

@@ -16,7 +16,7 @@ double milliseconds_since(uint64_t start) { return static_cast<double>(runtime::
 // Contents decide; only what is no artifact is a model by its suffix.
 bool is_model(const char* path) {
   const std::string_view text = path;
-  return text.size() > 5 && text.substr(text.size() - 5) == ".onnx" && !is_artifact_file(path);
+  return text.ends_with(".onnx") && !is_artifact_file(path);
 }
 
 Status check_device(const char* device) {

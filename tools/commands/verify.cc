@@ -113,7 +113,7 @@ Status print_json(const Verdict& verdict) {
   std::string_view rest = verdict.failed.view();
   for (size_t i = 0; i < verdict.failed_count; ++i) {
     const size_t length = rest.find('\0');
-    out.text(nullptr, rest.substr(0, length));
+    out.text(nullptr, {rest.data(), length});
     rest.remove_prefix(length + 1);
   }
   out.end_array();
