@@ -174,23 +174,31 @@ using Environment = std::vector<Tensor>;  // by ValueId; empty while not compute
 
 Result<Tensors> run_graph(const graph::Graph& graph, Environment environment);
 
-// The body of If sees values of its surroundings as Outer values, which follow the condition in the node's inputs in the order of "captured".
-Result<Tensors> run_branch(const Node& node, std::span<const Tensor> inputs) {
-  const bool is_true = inputs[0].at<uint8_t>(0) != 0;
-  const auto found = node.attributes.find(is_true ? "then_branch" : "else_branch");
+const graph::Graph* branch_of(const Node& node, const char* key) {
+  const auto found = node.attributes.find(key);
   const auto* body = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<graph::Graph>>(&found->second);
-  if (body == nullptr) return error(Code::InvalidModel, "node '%s' (If) has no branch", node.name.c_str());
-  const graph::Graph& branch = **body;
-  Environment environment(branch.value_capacity());
-  const auto captured = node.attributes.find("captured");
-  if (captured != node.attributes.end()) {
-    const auto* names = std::get_if<std::vector<std::string>>(&captured->second);
-    for (size_t i = 0; names != nullptr && i < names->size() && i + 1 < inputs.size(); ++i) {
-      const graph::ValueId outer = branch.find_value((*names)[i]);
-      if (outer != graph::kNone) environment[static_cast<size_t>(outer)] = inputs[i + 1];
-    }
+  return body == nullptr ? nullptr : body->get();
+}
+
+// The Outer values of a branch, in their order, from the node's captured inputs beginning at `next`; returns where they end.
+size_t take_captured(const graph::Graph& branch, std::span<const Tensor> inputs, size_t next, Environment& environment) {
+  environment.resize(branch.value_capacity());
+  for (size_t i = 0; i < branch.value_capacity(); ++i) {
+    const graph::Value& value = branch.value(static_cast<graph::ValueId>(i));
+    if (value.kind == graph::ValueKind::Outer && next < inputs.size()) environment[i] = inputs[next++];
   }
-  return run_graph(branch, std::move(environment));
+  return next;
+}
+
+// The inputs of If are the condition, what then_branch captures, and what else_branch captures.
+Result<Tensors> run_branch(const Node& node, std::span<const Tensor> inputs) {
+  const graph::Graph *then_branch = branch_of(node, "then_branch"), *else_branch = branch_of(node, "else_branch");
+  if (then_branch == nullptr || else_branch == nullptr) return error(Code::InvalidModel, "node '%s' (If) lacks a branch", node.name.c_str());
+  Environment then_values, else_values;
+  const size_t next = take_captured(*then_branch, inputs, 1, then_values);
+  take_captured(*else_branch, inputs, next, else_values);
+  const bool is_true = inputs[0].at<uint8_t>(0) != 0;
+  return is_true ? run_graph(*then_branch, std::move(then_values)) : run_graph(*else_branch, std::move(else_values));
 }
 
 Result<Tensors> run_graph(const graph::Graph& graph, Environment environment) {
