@@ -19,6 +19,18 @@ Status count_error(const Inference& inference, const char* what, size_t actual, 
                     expected);
 }
 
+// Inputs that are the operator's own: those that bodies capture, as many as attribute 'captured' says, stand behind them.
+Status count_own_inputs(const Inference& inference, size_t* out_count) {
+  const graph::Node& node = inference.node();
+  const int64_t captured = node.int_attribute("captured", 0);
+  if (captured < 0 || captured > static_cast<int64_t>(node.inputs.size())) {
+    return node_error(Code::InvalidModel, inference.graph(), node, "attribute 'captured' is %lld, the node has %zu inputs (control.c3)",
+                      static_cast<long long>(captured), node.inputs.size());
+  }
+  *out_count = node.inputs.size() - static_cast<size_t>(captured);
+  return {};
+}
+
 Type type_of_output(const Graph& body, size_t index) {
   const graph::ValueId id = body.outputs()[index];
   return id == graph::kNone ? Type() : body.value(id).type;
@@ -70,6 +82,9 @@ Status infer_if(Inference& inference) {
   Graph& then_branch = body_of(inference, "then_branch");
   Graph& else_branch = body_of(inference, "else_branch");
   const size_t count = inference.node().outputs.size();
+  size_t own_inputs = 0;
+  TIFFIN_TRY(count_own_inputs(inference, &own_inputs));
+  if (own_inputs != 1) return node_error(Code::InvalidModel, inference.graph(), inference.node(), "%zu inputs, expected 1 (arity.c1)", own_inputs);
   for (Graph* branch : {&then_branch, &else_branch}) {
     if (!branch->inputs().empty()) return count_error(inference, "inputs", branch->inputs().size(), 0);
     if (branch->outputs().size() != count) return count_error(inference, "outputs", branch->outputs().size(), count);
@@ -87,11 +102,13 @@ Status infer_if(Inference& inference) {
 Status infer_loop(Inference& inference) {
   const graph::Node& node = inference.node();
   Graph& body = body_of(inference, "body");
-  if (node.inputs.size() < 2) {
-    return node_error(Code::InvalidModel, inference.graph(), node, "%zu inputs, expected 2 or more (arity.c1)", node.inputs.size());
+  size_t own_inputs = 0;
+  TIFFIN_TRY(count_own_inputs(inference, &own_inputs));
+  if (own_inputs < 2) {
+    return node_error(Code::InvalidModel, inference.graph(), node, "%zu inputs, expected 2 or more (arity.c1)", own_inputs);
   }
-  const size_t carried_count = node.inputs.size() - 2;
-  if (body.inputs().size() != node.inputs.size()) return count_error(inference, "inputs", body.inputs().size(), node.inputs.size());
+  const size_t carried_count = own_inputs - 2;
+  if (body.inputs().size() != own_inputs) return count_error(inference, "inputs", body.inputs().size(), own_inputs);
   if (node.outputs.size() < carried_count) return count_error(inference, "carried values", carried_count, node.outputs.size());
   if (body.outputs().size() != node.outputs.size() + 1) return count_error(inference, "outputs", body.outputs().size(), node.outputs.size() + 1);
   body.value(body.inputs()[0]).type = Type(DType::Int64, {});
@@ -121,8 +138,8 @@ Result<int64_t> scan_axis(const Inference& inference, const char* key, size_t in
 }
 
 // Sets the types of the body's scanned inputs, one slice of the node's, and finds the number of steps.
-Status bind_scanned(const Inference& inference, Graph& body, size_t state_count, Dim* steps) {
-  for (size_t i = state_count; i < inference.node().inputs.size(); ++i) {
+Status bind_scanned(const Inference& inference, Graph& body, size_t state_count, size_t own_inputs, Dim* steps) {
+  for (size_t i = state_count; i < own_inputs; ++i) {
     Type slice = inference.type(i);
     if (slice.shape) {
       TIFFIN_TRY(expect_min_rank(inference, i, 1, "scan.c1"));
@@ -143,18 +160,20 @@ Status bind_scanned(const Inference& inference, Graph& body, size_t state_count,
 Status infer_scan(Inference& inference) {
   const graph::Node& node = inference.node();
   Graph& body = body_of(inference, "body");
-  const auto input_count = static_cast<int64_t>(node.inputs.size());
+  size_t own_inputs = 0;
+  TIFFIN_TRY(count_own_inputs(inference, &own_inputs));
+  const auto input_count = static_cast<int64_t>(own_inputs);
   const int64_t scanned = node.int_attribute("num_scan_inputs", 0);
   if (scanned < 1 || scanned > input_count) {
     return node_error(Code::InvalidModel, inference.graph(), node, "attribute 'num_scan_inputs' is %lld, expected 1 to %lld (scan.c3)",
                       static_cast<long long>(scanned), static_cast<long long>(input_count));
   }
   const auto state_count = static_cast<size_t>(input_count - scanned);
-  if (body.inputs().size() != node.inputs.size()) return count_error(inference, "inputs", body.inputs().size(), node.inputs.size());
+  if (body.inputs().size() != own_inputs) return count_error(inference, "inputs", body.inputs().size(), own_inputs);
   if (body.outputs().size() != node.outputs.size()) return count_error(inference, "outputs", body.outputs().size(), node.outputs.size());
   if (node.outputs.size() < state_count) return count_error(inference, "states", state_count, node.outputs.size());
   Dim steps = inference.fresh_dim(state_count, 0);
-  TIFFIN_TRY(bind_scanned(inference, body, state_count, &steps));
+  TIFFIN_TRY(bind_scanned(inference, body, state_count, own_inputs, &steps));
   std::vector<Type> states;
   for (size_t i = 0; i < state_count; ++i) states.push_back(inference.type(i));
   TIFFIN_TRY(settle_carried(inference, body, 0, 0, &states));

@@ -111,7 +111,17 @@ Status infer_transposed_convolution(Inference& inference) {
 
 namespace {
 
-// [N, ceil(channels / block), spatial..., block]
+// panels: [ceil(channels / 16), kernel..., input channels, 16], without the input channels of a depthwise convolution.
+Status expect_panels(const Inference& inference, const Window& window, int64_t channels) {
+  if (!inference.has_rank(1)) return {};
+  const bool is_depthwise = inference.node().op == Op::BlockedDepthwiseConv;
+  TIFFIN_TRY(expect_rank(inference, 1, window.spatial_rank() + (is_depthwise ? 2 : 3), "blocked.c3"));
+  TIFFIN_TRY(expect_dim(inference, 1, 0, panel_count(channels), "blocked.c4"));
+  for (size_t axis = 0; axis < window.spatial_rank(); ++axis) TIFFIN_TRY(expect_dim(inference, 1, axis + 1, window.kernel[axis], "blocked.c5"));
+  return expect_dim(inference, 1, inference.rank(1) - 1, kPanelColumns, "blocked.c6");
+}
+
+// x: [N, ceil(C / block), spatial..., block] or plain [N, C, spatial...]; y: [N, ceil(channels / block), spatial..., block]
 Status set_blocked(Inference& inference, int64_t channels) {
   const int64_t block = inference.node().int_attribute("block", 0);
   if (block < 1 || channels < 1) {
@@ -121,7 +131,9 @@ Status set_blocked(Inference& inference, int64_t channels) {
   }
   if (!inference.has_rank(0)) return inference.set(0, inference.dtype(0), std::nullopt);
   TIFFIN_ASSIGN_OR_RETURN(const Window window, window_of(inference.graph(), inference.node()));
-  TIFFIN_TRY(expect_dim(inference, 0, inference.rank(0) - 1, block, "blocked.c2"));
+  const bool is_plain = inference.rank(0) == window.spatial_rank() + 2;
+  if (!is_plain) TIFFIN_TRY(expect_dim(inference, 0, inference.rank(0) - 1, block, "blocked.c2"));
+  TIFFIN_TRY(expect_panels(inference, window, channels));
   Shape shape = {inference.dim(0, 0), Dim((channels + block - 1) / block)};
   append_spatial(inference, window, &shape);
   shape.emplace_back(block);

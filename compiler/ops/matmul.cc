@@ -13,9 +13,6 @@ using graph::Dim;
 using graph::Op;
 using graph::Shape;
 
-constexpr int64_t kPanelColumns = 16;
-int64_t panel_count(int64_t columns) { return columns / kPanelColumns + (columns % kPanelColumns != 0 ? 1 : 0); }
-
 struct Operands {
   size_t b = 1;
   DType result = DType::Undefined;
@@ -128,16 +125,18 @@ Status infer_einsum(Inference& inference) {
   return inference.set(0, inference.dtype(0), std::move(shape));
 }
 
+// w: [rows..., columns], or "transposed" [columns, rows]; panels: [ceil(columns / 16), rows..., 16].
 Status infer_pack_panels(Inference& inference) {
-  TIFFIN_TRY(expect_rank(inference, 0, 2, "pack_panels.c1"));
   const bool is_transposed = inference.node().int_attribute("transposed", 0) != 0;
-  Shape shape = inference.fresh_shape(0, 3);
-  shape[2] = kPanelColumns;
-  if (inference.has_rank(0)) {
-    const Dim& columns = inference.dim(0, is_transposed ? 0 : 1);
-    if (columns.is_static()) shape[0] = panel_count(columns.value());
-    shape[1] = inference.dim(0, is_transposed ? 1 : 0);
-  }
+  if (is_transposed) TIFFIN_TRY(expect_rank(inference, 0, 2, "pack_panels.c1"));
+  TIFFIN_TRY(expect_min_rank(inference, 0, 2, "pack_panels.c1"));
+  if (!inference.has_rank(0)) return inference.set(0, inference.dtype(0), std::nullopt);
+  Shape rows = inference.shape(0);
+  const Dim columns = is_transposed ? rows.front() : rows.back();
+  rows.erase(is_transposed ? rows.begin() : rows.end() - 1);
+  Shape shape = {columns.is_static() ? Dim(panel_count(columns.value())) : inference.fresh_dim(0, 0)};
+  shape.insert(shape.end(), rows.begin(), rows.end());
+  shape.emplace_back(kPanelColumns);
   return inference.set(0, inference.dtype(0), std::move(shape));
 }
 

@@ -85,6 +85,10 @@ Result<graph::Dim> product_of(const Inference& inference, const graph::Shape& sh
 // An ONNX element type code of an attribute ("to", "dtype", "output_dtype"); InvalidModel or UnsupportedType.
 Result<DType> dtype_of_code(const graph::Graph& graph, const graph::Node& node, const char* attribute, int64_t code);
 
+// Packed weights are panels of this many columns, the last one filled with zeros.
+inline constexpr int64_t kPanelColumns = 16;
+constexpr int64_t panel_count(int64_t columns) { return columns / kPanelColumns + (columns % kPanelColumns != 0 ? 1 : 0); }
+
 // "[1,3,batch]" of a shape, for messages.
 std::string to_string(const graph::Shape& shape);
 

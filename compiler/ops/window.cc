@@ -170,8 +170,12 @@ Status resolve_transposed(const Graph& graph, const Node& node, Window* window) 
 
 Result<Window> window_of(const Graph& graph, const Node& node) {
   const graph::Type& data = graph.value(node.inputs[0]).type;
-  const size_t channel_axes = is_blocked(node.op) ? 3 : 2;  // with the block's axis, which is the last
-  if (data.rank() < channel_axes + (is_global(node.op) ? 0 : 1)) {
+  // A blocked operator's kernel tells how many axes are spatial: BlockedConv also reads a plain image.
+  const size_t blocked_spatial = node.ints_attribute("kernel_shape").size();
+  const bool has_block_axis = is_blocked(node.op) && data.rank() == blocked_spatial + 3;
+  const size_t channel_axes = has_block_axis ? 3 : 2;
+  const bool has_axes = data.rank() >= channel_axes + (is_global(node.op) ? 0 : 1);
+  if (!has_axes || (is_blocked(node.op) && data.rank() != blocked_spatial + channel_axes)) {
     return node_error(Code::ShapeMismatch, graph, node, "input 0 is %s, expected a batch, a channel and spatial axes (window.c9)",
                       graph::to_string(data).c_str());
   }

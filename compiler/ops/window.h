@@ -21,7 +21,7 @@ struct Window {
 };
 
 // Of Conv, ConvInteger, QLinearConv, ConvTranspose, AveragePool, MaxPool, LpPool, GlobalAveragePool, GlobalMaxPool and the Blocked* forms. With
-// ceil_mode the last window may reach beyond the padded input. Pads may be negative nowhere. InvalidModel or ShapeMismatch as infer_node.
+// ceil_mode the last window may reach beyond the padded input. Pads are never negative. InvalidModel or ShapeMismatch as infer_node.
 // Where a spatial extent is unknown, output is -1 and the pads of auto_pad are 0. Precondition: the rank of input 0 is known.
 Result<Window> window_of(const graph::Graph& graph, const graph::Node& node);
 
