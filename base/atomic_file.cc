@@ -44,6 +44,8 @@ void sync_folder(const char* path) {
   close(descriptor);
 }
 
+constexpr std::string_view kPrefix = ".tiffin-";
+
 // Opens a new file with its final mode from the start, as the mask of the process cannot be read without setting it. `name` has 16 characters of
 // room at `digits_at`.
 int create_temporary(char* name, size_t digits_at, mode_t mode) {
@@ -71,7 +73,6 @@ Result<AtomicFile> AtomicFile::create(const char* path, bool is_executable) {
   AtomicFile file;
   const char* slash = strrchr(target, '/');
   const size_t folder_length = slash == nullptr ? 0 : static_cast<size_t>(slash - target) + 1;
-  constexpr std::string_view kPrefix = ".tiffin-";
   if (!file.path_.append(std::span<const char>(target, strlen(target) + 1)) ||
       !file.temporary_.append(std::span<const char>(target, folder_length)) ||
       !file.temporary_.append(std::span<const char>(kPrefix.data(), kPrefix.size())) ||
@@ -155,6 +156,12 @@ Status AtomicFile::commit() {
 
 ByteSink AtomicFile::sink() {
   return {this, [](void* context, std::span<const uint8_t> bytes) { return static_cast<AtomicFile*>(context)->write(bytes); }};
+}
+
+bool is_temporary_of_process(std::string_view name, int process_id) {
+  char wanted[40];
+  const int length = snprintf(wanted, sizeof(wanted), "%s%08x.", kPrefix.data(), static_cast<unsigned>(process_id));
+  return name.starts_with(std::string_view(wanted, static_cast<size_t>(length)));
 }
 
 }  // namespace tiffin

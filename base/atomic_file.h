@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/array.h"
 #include "base/byte_sink.h"
@@ -47,5 +48,8 @@ class AtomicFile {
   int descriptor_ = -1;
   uint64_t written_bytes_ = 0;
 };
+
+// True for the name (without folder) of a temporary that the process of that id made; for tools that clean up when they are interrupted.
+bool is_temporary_of_process(std::string_view name, int process_id);
 
 }  // namespace tiffin

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tiffin compile`: from an ONNX model to an artifact, and to a parameter file beside it if one is asked for.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tools/commands/json_output.h"
+#include "tools/tiffin/compile_options.h"
+#include "tools/tiffin/interruption.h"
+#include "tools/tiffin/progress.h"
+#include "tools/tiffin/subcommands.h"
+
+namespace tiffin::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code failed;
+  return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, failed));
+}
+
+// What would destroy the model or one of the outputs, and containers that are not written.
+Status check_paths(const CompileWords& words) {
+  if (words.output.ends_with(".tar")) {
+    return error(Code::InvalidArgument, "'%s' asks for a .tar bundle, which this version does not write", words.output.c_str())
+        .with_remedy("write a .so");
+  }
+  const std::pair<const std::string&, const std::string&> pairs[] = {
+      {words.output, words.model}, {words.params_out, words.model}, {words.output, words.params_out}};
+  for (const auto& [first, second] : pairs) {
+    if (is_same_file(first, second)) return error(Code::InvalidArgument, "'%s' is given for two files, different ones are expected", first.c_str());
+  }
+  return {};
+}
+
+// Told before a long compile, not after it: the writer reports the same again if things change.
+Status check_folder(const std::string& output) {
+  if (output.empty()) return {};
+  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+  std::error_code failed;
+  if (folder.empty() || std::filesystem::is_directory(folder, failed)) return {};
+  return error(Code::Io, "cannot write '%s': there is no folder '%s'", output.c_str(), folder.c_str());
+}
+
+Status print_summary(const CompileWords& words, const driver::CompiledModule& module, double seconds) {
+  if (words.json) {
+    nlohmann::ordered_json out = {{"path", words.output},
+                                  {"target", module.target()},
+                                  {"code_bytes", module.code_bytes()},
+                                  {"weights_bytes", module.weights_bytes()},
+                                  {"arena_bytes", module.arena_bytes()},
+                                  {"seconds", seconds}};
+    if (!words.params_out.empty()) out["params_path"] = words.params_out;
+    fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (!words.quiet) {
+    fmt::print("{}: {}, code {:.1f} kB, weights {:.1f} MB{}, arena {:.1f} MB, {:.2f} s\n", words.output, module.target(),
+               static_cast<double>(module.code_bytes()) * 1e-3, static_cast<double>(module.weights_bytes()) * 1e-6,
+               words.options.embed_params ? "" : " (external)", static_cast<double>(module.arena_bytes()) * 1e-6, seconds);
+  }
+  return flush_output();
+}
+
+Status print_stopped(const CompileWords& words) {
+  if (words.json) {
+    nlohmann::ordered_json out = {{"path", nullptr}, {"stopped_after", words.options.stop_after}};
+    fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (!words.quiet) {
+    fmt::print("stopped after '{}', nothing was written to '{}'\n", words.options.stop_after, words.output);
+  }
+  return flush_output();
+}
+
+Status compile(CompileWords& words) {
+  TIFFIN_TRY(check_paths(words));
+  TIFFIN_TRY(check_folder(words.output));
+  TIFFIN_TRY(check_folder(words.params_out));
+  const Interruption interruption({words.output, words.params_out});
+  const auto start = Clock::now();
+  Progress progress(!words.quiet && !words.json);
+  words.options.progress = [&](const char* stage, double fraction) { progress.show(stage, fraction); };
+  Result<driver::CompiledModule> module = driver::compile_onnx(words.model, words.options);
+  if (!module.has_value()) {
+    const bool is_stop = module.error().code() == Code::Cancelled && !words.options.stop_after.empty();
+    return is_stop ? print_stopped(words) : module.take_error();
+  }
+  if (!words.params_out.empty()) TIFFIN_TRY(module->export_params(words.params_out));
+  TIFFIN_TRY(module->export_library(words.output));
+  progress.show("done", 1.0);
+  return print_summary(words, *module, std::chrono::duration<double>(Clock::now() - start).count());
+}
+
+}  // namespace
+
+int compile_command(int count, char** words) {
+  ParsedWords parsed = parse_compile_words(count, words);
+  if (parsed.is_done) return parsed.exit_status;
+  const Status status = compile(parsed.words);
+  if (status.is_ok()) return 0;
+  report_failure(status, parsed.words.json);
+  return 3;
+}
+
+}  // namespace tiffin::tools

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tiffin/compile_options.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+
+#include "tools/commands/arguments.h"
+#include "tools/commands/json_output.h"
+
+namespace tiffin::tools {
+namespace {
+
+constexpr int kWrongUsage = 2;
+
+// Texts that are read after CLI11 is done, because their errors are ours.
+struct RawWords {
+  std::vector<std::string> targets, dims, input_shapes;
+  std::string params = "embed";
+};
+
+void define_options(CLI::App& app, CompileWords& words, RawWords& raw) {
+  app.set_help_flag("-h,--help", "show this text");
+  app.add_option("MODEL", words.model, "an ONNX file")->required();
+  app.add_option("-o,--output", words.output, "the artifact to write")->required();
+  app.add_option("--target", raw.targets, "what to compile for, \"llvm -mcpu=native\" if not given")->allow_extra_args(false);
+  app.add_option("--params", raw.params, "embed or external")->check(CLI::IsMember({"embed", "external"}));
+  app.add_option("--params-out", words.params_out, "external weights: FILE.safetensors, FILE.params or FILE.tfw");
+  app.add_option("--dim", raw.dims, "NAME=N: fix a symbolic dimension")->allow_extra_args(false);
+  app.add_option("--input-shape", raw.input_shapes, "NAME=1x3x224x224: fix an input's shape")->allow_extra_args(false);
+  app.add_option("-O,--opt-level", words.options.opt_level, "0 to 3")->check(CLI::Range(0, 3));
+  app.add_option("--threads", words.options.threads, "threads that the compiler uses")->check(CLI::Range(1, 1024));
+  app.add_option("--name", words.options.net_name, "name of the model in the artifact");
+  app.add_option("--entry", words.options.entry, "name of the module's function");
+  app.add_option("--dump", words.options.dump_folder, "folder that gets graphs, plan and kernels as text");
+  app.add_option("--stop-after", words.options.stop_after, "end after this pass");
+  app.add_option("--skip", words.options.skip, "leave this pass out")->allow_extra_args(false);
+  app.add_flag("--strict", words.is_strict, "a fallback is an error");
+  app.add_flag("--json", words.json, "print one JSON object");
+  app.add_flag("--quiet", words.quiet, "print nothing");
+}
+
+bool is_known_params_suffix(const std::string& path) { return path.ends_with(".safetensors") || path.ends_with(".params") || path.ends_with(".tfw"); }
+
+Status read_raw_words(const RawWords& raw, CompileWords* words) {
+  if (!raw.targets.empty()) words->options.target = raw.targets.front();
+  words->options.embed_params = raw.params == "embed" && words->params_out.empty();
+  for (const std::string& word : raw.dims) TIFFIN_TRY(add_dim(word, &words->options));
+  for (const std::string& word : raw.input_shapes) TIFFIN_TRY(add_input_shape(word, &words->options));
+  if (raw.targets.size() > 1) {
+    return error(Code::InvalidArgument, "%zu targets are given, one fits into '%s'", raw.targets.size(), words->output.c_str());
+  }
+  if (!words->params_out.empty() && !is_known_params_suffix(words->params_out)) {
+    return error(Code::InvalidArgument, "--params-out is '%s', a file ending in .safetensors, .params or .tfw is expected",
+                 words->params_out.c_str());
+  }
+  if (words->options.entry.empty()) return error(Code::InvalidArgument, "--entry is empty, a name is expected");
+  return {};
+}
+
+Status split_at_last_equals(const char* option, const std::string& word, std::string* name, std::string* value) {
+  const size_t end = word.rfind('=');
+  if (end == std::string::npos || end == 0) return error(Code::InvalidArgument, "--%s is '%s', NAME=VALUE is expected", option, word.c_str());
+  *name = word.substr(0, end);
+  *value = word.substr(end + 1);
+  return {};
+}
+
+bool parse_extent(std::string_view text, int64_t* out) {
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), *out);
+  return failure == std::errc() && end == text.data() + text.size() && *out >= 0;
+}
+
+int wrong_usage(const CLI::App& app, const Status& status, bool json) {
+  report_failure(status, json);
+  fputs(app.help().c_str(), stderr);
+  return kWrongUsage;
+}
+
+}  // namespace
+
+Status add_dim(const std::string& word, driver::CompileOptions* options) {
+  std::string name, value;
+  TIFFIN_TRY(split_at_last_equals("dim", word, &name, &value));
+  int64_t extent = 0;
+  if (!parse_extent(value, &extent)) {
+    return error(Code::InvalidArgument, "--dim is '%s', NAME=N with a size of at least 0 is expected", word.c_str());
+  }
+  if (!options->dims.emplace(name, extent).second) return error(Code::InvalidArgument, "--dim '%s' is given twice", name.c_str());
+  return {};
+}
+
+Status add_input_shape(const std::string& word, driver::CompileOptions* options) {
+  std::string name, value;
+  TIFFIN_TRY(split_at_last_equals("input-shape", word, &name, &value));
+  std::vector<int64_t> shape;
+  std::string_view rest = value;
+  while (!rest.empty()) {
+    const size_t end = rest.find('x');
+    const std::string_view part = rest.substr(0, end);
+    const bool is_last = end == std::string_view::npos;
+    int64_t extent = 0;
+    if (!parse_extent(part, &extent) || (!is_last && end + 1 == rest.size())) {
+      return error(Code::InvalidArgument, "--input-shape is '%s', NAME=1x3x224x224 is expected", word.c_str());
+    }
+    shape.push_back(extent);
+    rest.remove_prefix(is_last ? rest.size() : end + 1);
+  }
+  if (!options->input_shapes.emplace(name, shape).second) return error(Code::InvalidArgument, "--input-shape '%s' is given twice", name.c_str());
+  return {};
+}
+
+ParsedWords parse_compile_words(int count, char** words) {
+  ParsedWords parsed;
+  RawWords raw;
+  CLI::App app("Compiles an ONNX model into one file.", "tiffin compile");
+  define_options(app, parsed.words, raw);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::CallForHelp&) {
+    fputs(app.help().c_str(), stdout);
+    parsed.is_done = true;
+    return parsed;
+  } catch (const CLI::ParseError& failure) {
+    parsed.is_done = true;
+    parsed.exit_status = wrong_usage(app, error(Code::InvalidArgument, "%s", failure.what()), asks_for_json(count, words));
+    return parsed;
+  }
+  const Status status = read_raw_words(raw, &parsed.words);
+  if (status.is_ok()) return parsed;
+  parsed.is_done = true;
+  parsed.exit_status = wrong_usage(app, status, parsed.words.json);
+  return parsed;
+}
+
+}  // namespace tiffin::tools

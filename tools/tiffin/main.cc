@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// tiffin: compile, run, measure, inspect and check models and artifacts.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "tools/commands/arguments.h"
+#include "tools/commands/json_output.h"
+#include "tools/tiffin/subcommands.h"
+
+namespace tiffin::tools {
+namespace {
+
+constexpr const char* kOwnUsage =
+    "usage:\n"
+    "  tiffin compile MODEL.onnx -o OUT.so [--target TARGET] [--params embed|external] [--params-out FILE] [--dim NAME=N]...\n"
+    "    [--input-shape NAME=1x3x224x224]... [-O 0|1|2|3] [--threads N] [--name NET] [--entry NAME] [--dump DIR] [--stop-after PASS]\n"
+    "    [--skip PASS]... [--strict] [--json] [--quiet]\n"
+    "  tiffin targets [--json]\n"
+    "and the commands that need no compiler, ";
+
+int dispatch(int count, char** words) {
+  const char* word = count > 1 ? words[1] : "";
+  if (strcmp(word, "compile") == 0) return compile_command(count - 1, words + 1);
+  if (strcmp(word, "targets") == 0) return targets_command(count - 1, words + 1);
+  if (is_shared_command(word)) return run_command(count, words, "tiffin", &compiler_extensions());
+  const bool is_question = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+  if (strcmp(word, "--version") != 0) fputs(kOwnUsage, is_question ? stdout : stderr);
+  return run_program(count, words, "tiffin", &compiler_extensions());
+}
+
+int fail(const Status& status, int count, char** words) {
+  report_failure(status, asks_for_json(count, words));
+  return 3;
+}
+
+}  // namespace
+}  // namespace tiffin::tools
+
+int main(int count, char** words) {
+  using namespace tiffin;
+  try {
+    return tools::dispatch(count, words);
+  } catch (const std::bad_alloc&) {
+    return tools::fail(error(Code::OutOfMemory, "no memory is left"), count, words);
+  } catch (const std::exception& failure) {
+    return tools::fail(error(Code::Internal, "%s", failure.what()), count, words);
+  }
+}

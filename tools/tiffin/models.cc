@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `tiffin` adds to `run` and `bench`: a model compiled in memory, and ONNX's own tensor files.
+#include <cstring>
+
+#include "base/atomic_file.h"
+#include "compiler/driver/compile.h"
+#include "compiler/import/onnx/import_onnx.h"
+#include "compiler/import/onnx/tensor_proto.h"
+#include "tools/commands/arguments.h"
+#include "tools/tiffin/subcommands.h"
+
+namespace tiffin::tools {
+namespace {
+
+const GivenInput* find_given(std::span<const GivenInput> inputs, const std::string& name, size_t position) {
+  for (const GivenInput& input : inputs) {
+    if (input.position == position || input.name == name) return &input;
+  }
+  return nullptr;
+}
+
+// The shapes of the tensors given, for inputs that the model leaves open.
+Status take_shapes(const std::string& path, std::span<const GivenInput> inputs, driver::CompileOptions* options) {
+  TIFFIN_ASSIGN_OR_RETURN(const import::ImportedModel model, import::import_onnx(path, {}));
+  const std::vector<graph::ValueId>& ids = model.graph.inputs();
+  for (size_t position = 0; position < ids.size(); ++position) {
+    const graph::Value& value = model.graph.value(ids[position]);
+    const GivenInput* given = find_given(inputs, value.name, position);
+    if (value.type.has_static_shape() || given == nullptr) continue;
+    options->input_shapes[value.name] = {given->shape.begin(), given->shape.end()};
+  }
+  return {};
+}
+
+Status compile_in_memory(const Arguments& arguments, std::span<const GivenInput> inputs, Array<uint8_t>* out_artifact) {
+  driver::CompileOptions options;
+  if (arguments.entry != nullptr) options.entry = arguments.entry;
+  Result<driver::CompiledModule> module = driver::compile_onnx(arguments.file, options);
+  if (!module.has_value() && module.error().code() == Code::OpenShape && !inputs.empty()) {
+    TIFFIN_TRY(take_shapes(arguments.file, inputs, &options));
+    module = driver::compile_onnx(arguments.file, options);
+  }
+  if (!module.has_value()) return module.take_error();
+  TIFFIN_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, module->to_bytes());
+  if (out_artifact->append(std::span<const uint8_t>(bytes))) return {};
+  return error(Code::OutOfMemory, "no memory for an artifact of %zu bytes", bytes.size());
+}
+
+Result<HostTensor> read_pb(const char* path) {
+  TIFFIN_ASSIGN_OR_RETURN(const import::NamedTensor named, import::read_tensor_file(path));
+  const graph::Tensor& tensor = named.tensor;
+  TIFFIN_ASSIGN_OR_RETURN(HostTensor out, HostTensor::create(tensor.dtype(), tensor.shape()));
+  if (tensor.bytes().size() != out.size_bytes()) {
+    return error(Code::InvalidInput, "'%s' has %zu bytes of elements, its type takes %llu", path, tensor.bytes().size(),
+                 static_cast<unsigned long long>(out.size_bytes()));
+  }
+  if (!tensor.bytes().empty()) memcpy(out.bytes(), tensor.bytes().data(), tensor.bytes().size());
+  return out;
+}
+
+Status write_pb(const char* path, std::string_view name, DType dtype, std::span<const int64_t> shape, const uint8_t* bytes) {
+  const int64_t count = graph::num_elements(shape);
+  uint64_t size = 0;
+  if (count < 0 || !storage_bytes(dtype, static_cast<uint64_t>(count), &size)) {
+    return error(Code::UnsupportedType, "'%s': %s cannot be written as .pb", path, type_text(dtype, shape).text);
+  }
+  const graph::Tensor tensor(dtype, {shape.begin(), shape.end()}, std::vector<uint8_t>(bytes, bytes + size));
+  const std::vector<uint8_t> message = import::write_tensor_proto(std::string(name), tensor);
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
+  TIFFIN_TRY(file.write(message));
+  return file.commit();
+}
+
+}  // namespace
+
+const Extensions& compiler_extensions() {
+  static constexpr Extensions kExtensions{compile_in_memory, read_pb, write_pb};
+  return kExtensions;
+}
+
+}  // namespace tiffin::tools

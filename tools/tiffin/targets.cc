@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tiffin targets`: what can be compiled for.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "compiler/codegen/target.h"
+#include "tools/commands/arguments.h"
+#include "tools/commands/json_output.h"
+#include "tools/tiffin/subcommands.h"
+
+namespace tiffin::tools {
+namespace {
+
+constexpr const char* kArchitectures[] = {"x86_64", "aarch64"};
+
+std::string native_target() {
+  Result<codegen::Target> target = codegen::parse_target("llvm -mcpu=native");
+  return target.has_value() ? target->text : std::string();
+}
+
+Status print_json() {
+  nlohmann::ordered_json out;
+  out["native"] = native_target();
+  out["targets"] = nlohmann::ordered_json::array();
+  for (const char* architecture : kArchitectures) {
+    out["targets"].push_back({{"kind", "llvm"}, {"triple", fmt::format("{}-linux-gnu", architecture)}, {"cpus", codegen::known_cpus(architecture)}});
+  }
+  fmt::print("{}\n", out.dump());
+  return flush_output();
+}
+
+Status print_text() {
+  fmt::print("native: {}\n", native_target());
+  for (const char* architecture : kArchitectures) {
+    fmt::print("llvm -mtriple={}-linux-gnu -mcpu=\n ", architecture);
+    size_t column = 1;
+    for (const std::string& cpu : codegen::known_cpus(architecture)) {
+      if (column + cpu.size() > 100) {
+        fmt::print("\n ");
+        column = 1;
+      }
+      fmt::print(" {}", cpu);
+      column += cpu.size() + 1;
+    }
+    fmt::print("\n");
+  }
+  return flush_output();
+}
+
+}  // namespace
+
+int targets_command(int count, char** words) {
+  bool json = false;
+  CLI::App app("Lists the targets that models can be compiled for.", "tiffin targets");
+  app.add_flag("--json", json, "print one JSON object");
+  try {
+    app.parse(count, words);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return 0;
+  } catch (const CLI::ParseError& failure) {
+    report_failure(error(Code::InvalidArgument, "%s", failure.what()), asks_for_json(count, words));
+    fputs(app.help().c_str(), stderr);
+    return 2;
+  }
+  const Status status = json ? print_json() : print_text();
+  if (status.is_ok()) return 0;
+  report_failure(status, json);
+  return 3;
+}
+
+}  // namespace tiffin::tools
