@@ -6,7 +6,7 @@
 namespace tiffin::params {
 
 bool count_elements(const LongVector& shape, int64_t* out_count) {
-  if (shape.size() > TIFFIN_MAX_RANK) return false;
+  if (shape.size() > TIFFIN_MAX_RANK || !is_aligned(shape)) return false;
   int64_t count = 1;
   bool is_empty = false;
   for (const int64_t extent : shape) {
@@ -22,7 +22,7 @@ bool count_elements(const LongVector& shape, int64_t* out_count) {
 }
 
 bool is_within(const LongVector& extents, const LongVector& strides, int64_t offset, int64_t count) {
-  if (extents.size() != strides.size()) return false;
+  if (extents.size() != strides.size() || !is_aligned(strides)) return false;
   int64_t lowest = offset;
   int64_t highest = offset;
   for (flatbuffers::uoffset_t i = 0; i < extents.size(); ++i) {

@@ -11,7 +11,13 @@ namespace tiffin::params {
 
 using LongVector = flatbuffers::Vector<int64_t>;
 
-// Product of the dimensions; false if one is negative, the rank exceeds TIFFIN_MAX_RANK or the product exceeds int64.
+// FlatBuffers' verifier does not look at the alignment of a vector's elements.
+template <class T>
+bool is_aligned(const flatbuffers::Vector<T>& vector) {
+  return vector.size() == 0 || reinterpret_cast<uintptr_t>(vector.Data()) % alignof(T) == 0;
+}
+
+// Product of the dimensions; false if one is negative, the rank exceeds TIFFIN_MAX_RANK, the product exceeds int64 or the vector is misaligned.
 [[nodiscard]] bool count_elements(const LongVector& shape, int64_t* out_count);
 
 // True if offset + sum(index[i] * strides[i]) lies in [0, count) for every index below extents (all at least 1).

@@ -149,7 +149,7 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
   int offset_count_ = 0;
 };
 
-// Step 1. `list.header` holds the header and a NUL.
+// Step 1. `list.header` holds the header and NULs.
 Status parse_header(ParamList& list, HeaderReader& events) {
   rapidjson::Reader reader;
   rapidjson::InsituStringStream stream(list.header.data());
@@ -255,10 +255,11 @@ Result<ParamList> read_safetensors(std::span<const uint8_t> bytes) {
   if (header_bytes > rest.size())
     return error(Code::Truncated, "the parameter file has %zu of its header's %llu bytes", rest.size(), printable(header_bytes));
   ParamList list;
-  if (!list.header.append(std::span<const char>(reinterpret_cast<const char*>(rest.data()), header_bytes)) || !list.header.append('\0')) {
+  // The parser takes a NUL for the end, and its check of a cut UTF-8 sequence reads up to three bytes behind that.
+  if (!list.header.append(std::span<const char>(reinterpret_cast<const char*>(rest.data()), header_bytes)) ||
+      !list.header.append(std::span<const char>("\0\0\0\0", 4))) {
     return error(Code::OutOfMemory, "no memory for the %llu bytes of a parameter file's header", printable(header_bytes));
   }
-  // The parser takes a NUL for the end.
   if (memchr(list.header.data(), 0, header_bytes) != nullptr) return error(Code::InvalidParams, "the header of the parameter file has a NUL in it");
   HeaderReader events(list);
   TIFFIN_TRY(parse_header(list, events));

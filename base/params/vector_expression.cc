@@ -76,7 +76,8 @@ Status check_step(const abi::StoragePlan& plan, const abi::Stored& stored, const
       TIFFIN_TRY(check_load(plan, stored, step));
       break;
     case VectorOp::LoadConstant:
-      if (stored.constants() == nullptr || step.operand() >= stored.constants()->size()) return unsound(stored, "names a constant that is not there");
+      if (stored.constants() == nullptr || !is_aligned(*stored.constants()) || step.operand() >= stored.constants()->size())
+        return unsound(stored, "names a constant that is not there");
       break;
     case VectorOp::Add:
     case VectorOp::Subtract:
@@ -142,6 +143,14 @@ class OffsetWalk {
   const abi::VectorStep& step_;
 };
 
+// One after the other, which lets the additions run as vectors.
+bool is_contiguous(const int64_t* offsets, int count) {
+  for (int i = 1; i < count; ++i) {
+    if (offsets[i] != offsets[0] + i) return false;
+  }
+  return true;
+}
+
 template <class T>
 void sum_axis(const uint8_t* base, const int64_t* offsets, int count, int64_t extent, int64_t axis_stride, int64_t* out) {
   uint32_t sums[kRegisterElements] = {};
@@ -153,6 +162,10 @@ void sum_axis(const uint8_t* base, const int64_t* offsets, int count, int64_t ex
   if (axis_stride == 1 || axis_stride == -1) {
     for (int i = 0; i < count; ++i) {
       for (int64_t k = 0; k < extent; ++k) sums[i] += element(offsets[i] + k * axis_stride);
+    }
+  } else if (is_contiguous(offsets, count)) {
+    for (int64_t k = 0; k < extent; ++k) {
+      for (int i = 0; i < count; ++i) sums[i] += element(offsets[0] + k * axis_stride + i);
     }
   } else {
     for (int64_t k = 0; k < extent; ++k) {

@@ -24,9 +24,13 @@ struct HeaderText {
 using HeaderWriter =
     rapidjson::Writer<HeaderText, rapidjson::UTF8<>, rapidjson::UTF8<>, rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag>;
 
-// False if the text is not UTF-8.
+// False if the text is not UTF-8 or memory ran out.
 [[nodiscard]] bool write_text(HeaderWriter& json, std::string_view text) {
-  return json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+  // Its check of a cut sequence reads up to three bytes behind the text.
+  Text padded;
+  padded.add(text);
+  padded.add({"\0\0\0", 3});
+  return !padded.has_failed() && json.String(padded.view().data(), static_cast<rapidjson::SizeType>(text.size()));
 }
 
 // The name that the type is written under; empty where it needs a description.
