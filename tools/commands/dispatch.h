@@ -11,7 +11,7 @@
 
 namespace tiffin::tools {
 
-// A tensor given for an input: by its name, or by its position when `name` is empty.
+// A tensor given for an input: by its name, or for the N of an `input_N` file by its position, which is SIZE_MAX otherwise.
 struct GivenInput {
   std::string_view name;
   size_t position = 0;

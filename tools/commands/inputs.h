@@ -23,14 +23,14 @@ struct WantedInput {
 // A tensor file that was given, read or not.
 struct GivenFile {
   static constexpr size_t kByName = SIZE_MAX;
-  Array<char> name;           // of the input; NUL terminated, empty for `input_N` files
+  Array<char> name;           // of the input, or the file's stem for `input_N` files; NUL terminated
   size_t position = kByName;  // N of an `input_N` file
   Array<char> path;
   bool is_option = false;  // --input, which goes before --inputs
   Status failure;          // why it could not be read
   HostTensor tensor;
 
-  std::string_view input_name() const { return name.empty() ? std::string_view{} : std::string_view(name.data()); }
+  std::string_view input_name() const { return name.data(); }
 };
 
 // Finds and reads the files of --inputs and --input. A file that is no tensor is noted in its `failure`: what the model wants decides how that

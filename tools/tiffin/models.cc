@@ -12,11 +12,13 @@
 namespace tiffin::tools {
 namespace {
 
+// The last one counts: --input goes before --inputs.
 const GivenInput* find_given(std::span<const GivenInput> inputs, const std::string& name, size_t position) {
+  const GivenInput* found = nullptr;
   for (const GivenInput& input : inputs) {
-    if (input.position == position || input.name == name) return &input;
+    if (input.position == position || input.name == name) found = &input;
   }
-  return nullptr;
+  return found;
 }
 
 // The shapes of the tensors given, for inputs that the model leaves open.
