@@ -70,11 +70,9 @@ Result<StoragePlan> StoragePlan::read(std::span<const uint8_t> bytes) {
   StoragePlan plan;
   if (!plan.bytes_.append(bytes)) return no_memory("a storage plan");
   // A table takes 4 bytes and its reference 4; a limit keeps tables that are shared between many parents from making the work quadratic.
-  flatbuffers::Verifier verifier(plan.bytes_.data(), plan.bytes_.size(), 64, static_cast<uint32_t>(bytes.size() / 8 + 1));
-  if (bytes.size() < 8 || !verifier.VerifyBuffer<abi::StoragePlan>(nullptr)) {
-    return error(Code::InvalidParams, "the %zu bytes of a storage plan are not a well-formed table", bytes.size());
-  }
-  plan.table_ = flatbuffers::GetRoot<abi::StoragePlan>(plan.bytes_.data());
+  flatbuffers::Verifier verifier(plan.bytes_.data(), plan.bytes_.size(), 64, static_cast<uint32_t>(bytes.size() / 8 + 2));
+  if (bytes.size() >= 8 && abi::VerifyEnvelopeBuffer(verifier)) plan.table_ = abi::GetEnvelope(plan.bytes_.data())->root_as_StoragePlan();
+  if (plan.table_ == nullptr) return error(Code::InvalidParams, "the %zu bytes of a storage plan are not a well-formed table", bytes.size());
   TIFFIN_TRY(check_storage_plan(*plan.table_));
   plan.digest_ = digest_of(bytes);
   TIFFIN_TRY(plan.build_index());

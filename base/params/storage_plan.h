@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The storage plan's interpreter: forwards, stored tensors from parameters; backwards, parameters from stored tensors, bit for bit. The plan's
-// bytes are a FlatBuffer whose root is the table StoragePlan of abi/artifact.fbs. docs/architecture/parameters.md defines the meaning.
+// bytes are a FlatBuffer of abi/artifact.fbs, an Envelope with a StoragePlan in it. docs/architecture/parameters.md defines the meaning.
 #pragma once
 
 #include <cstdint>

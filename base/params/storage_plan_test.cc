@@ -268,7 +268,7 @@ TEST(StoragePlan, RefusesUnsoundExpressions) {
   EXPECT_EQ(with_steps({{VectorOp::SumAxis, DType::Int32, 1, {0}, 0, 2, 1}, {VectorOp::Cast, DType::Float32}}), Code::InvalidParams);
   EXPECT_EQ(with_steps({{VectorOp::SumAxis, DType::Int32, 1, {1}, 0, 1, INT64_MAX}, {VectorOp::Cast, DType::Float32}}), Code::Ok);
   EXPECT_EQ(with_steps({{static_cast<VectorOp>(200), DType::Float32}}), Code::InvalidParams);
-  EXPECT_EQ(with_steps(std::vector<StepSpec>(17, load)), Code::InvalidParams);
+  EXPECT_EQ(with_steps(std::vector<StepSpec>(65, load)), Code::InvalidParams);
 }
 
 TEST(StoragePlan, ChangedBytesNeverCrash) {

@@ -76,7 +76,8 @@ inline std::vector<uint8_t> build_plan(const PlanSpec& spec) {
                                              &steps, &tensor.constants));
     done = offset + bytes;
   }
-  builder.Finish(abi::CreateStoragePlanDirect(builder, &parameters, &stored, (done + 63) / 64 * 64));
+  const auto plan = abi::CreateStoragePlanDirect(builder, &parameters, &stored, (done + 63) / 64 * 64);
+  builder.Finish(abi::CreateEnvelope(builder, abi::Root::StoragePlan, plan.Union()));
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }
 

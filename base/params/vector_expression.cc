@@ -83,7 +83,7 @@ Status check_step(const abi::StoragePlan& plan, const abi::Stored& stored, const
     case VectorOp::Subtract:
     case VectorOp::Multiply:
     case VectorOp::Divide: {
-      const bool is_integer = (dtype == DType::Int32 || dtype == DType::Int64) && step.op() != VectorOp::Divide;
+      const bool is_integer = is_standard_int(dtype) && step.op() != VectorOp::Divide;
       if (!is_integer && !is_standard_float(dtype)) return unsound(stored, "computes in a type that has no such operation");
       if (stack.depth < 2) return unsound(stored, "has an operation without operands");
       if (stack.dtypes[stack.depth - 1] != dtype || stack.dtypes[stack.depth - 2] != dtype) return unsound(stored, "mixes types in one operation");
@@ -100,7 +100,7 @@ Status check_step(const abi::StoragePlan& plan, const abi::Stored& stored, const
     default:
       return unsound(stored, "has an operation that this version does not know");
   }
-  if (stack.depth == kMaxExpressionDepth) return unsound(stored, "needs more than 16 values at once");
+  if (stack.depth == kMaxExpressionDepth) return unsound(stored, "needs more than 64 values at once");
   stack.dtypes[stack.depth++] = dtype;
   return {};
 }

@@ -10,7 +10,7 @@
 
 namespace tiffin::params {
 
-inline constexpr size_t kMaxExpressionDepth = 16;
+inline constexpr size_t kMaxExpressionDepth = 64;
 inline constexpr size_t kMaxExpressionSteps = 256;
 
 // Types, operands, depth and every read of the expression are sound; InvalidParams otherwise.

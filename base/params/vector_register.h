@@ -8,7 +8,7 @@
 
 namespace tiffin::params {
 
-inline constexpr int kRegisterElements = 256;
+inline constexpr int kRegisterElements = 64;
 
 // float16, bfloat16, float32 and float64 as double, which holds each exactly; integers and bool as int64 (uint64 by its bit pattern).
 struct VectorRegister {
@@ -33,7 +33,7 @@ void store_elements(const VectorRegister& in, uint8_t* out, int count);
 void cast_elements(VectorRegister& in_out, DType dtype, int count);
 
 enum class Arithmetic { Add, Subtract, Multiply, Divide };
-// left = left OP right, both of the same dtype: floats round once, int32 and int64 wrap (Divide is for floats).
+// left = left OP right, both of the same dtype: floats round once, integers wrap (Divide is for floats).
 void apply_arithmetic(Arithmetic operation, VectorRegister& left, const VectorRegister& right, int count);
 void apply_square_root(VectorRegister& in_out, int count);
 
