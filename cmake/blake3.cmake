@@ -7,7 +7,7 @@ if(NOT EXISTS ${BLAKE3_SOURCES}/blake3.c)
 endif()
 add_library(blake3 STATIC ${BLAKE3_SOURCES}/blake3.c ${BLAKE3_SOURCES}/blake3_dispatch.c ${BLAKE3_SOURCES}/blake3_portable.c)
 target_include_directories(blake3 SYSTEM PUBLIC ${BLAKE3_SOURCES})
-target_compile_options(blake3 PRIVATE -ffunction-sections -fdata-sections)
+target_compile_options(blake3 PRIVATE -ffunction-sections -fdata-sections $<$<COMPILE_LANGUAGE:C>:-Os>)  # its speed lies in the assembly
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   target_sources(blake3 PRIVATE ${BLAKE3_SOURCES}/blake3_avx2_x86-64_unix.S ${BLAKE3_SOURCES}/blake3_avx512_x86-64_unix.S)
   target_compile_definitions(blake3 PRIVATE BLAKE3_NO_SSE2 BLAKE3_NO_SSE41)

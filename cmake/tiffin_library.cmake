@@ -33,6 +33,8 @@ function(tiffin_library name)
     target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
     if(ARG_RUNTIME)
       target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-asynchronous-unwind-tables>)
+      # Size counts more than speed: the time of a run goes into compiled kernels.
+      target_compile_options(${name} PRIVATE $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-Os>)
     elseif(NOT ARG_EXCEPTIONS)
       target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
     endif()
