@@ -17,8 +17,9 @@ uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignmen
 
 template <class T>
 void append(std::vector<uint8_t>& bytes, const T& value) {
-  const auto* first = reinterpret_cast<const uint8_t*>(&value);
-  bytes.insert(bytes.end(), first, first + sizeof(T));
+  const size_t at = bytes.size();
+  bytes.resize(at + sizeof(T));
+  memcpy(bytes.data() + at, &value, sizeof(T));
 }
 
 // Names in a string table; offset 0 is "".

@@ -75,14 +75,14 @@ class Runner {
     TIFFIN_TRY(row.run(graph_, context_));
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
     if (out_times_ != nullptr) out_times_->push_back({row.name, taken.count()});
-    const Status valid = graph::verify(graph_);
+    const Status valid = graph::verify_graph(graph_);
     if (!valid.is_ok()) return error(Code::Internal, "the pass '%s' left an invalid graph: %s", row.name, valid.message());
     return options_.dump_folder.empty() ? Status() : dump(row.name);
   }
 
   // Only graphs that differ from the one before are written.
   Status dump(const char* name) {
-    std::string text = graph::print(graph_);
+    std::string text = graph::print_graph(graph_);
     const int number = dumps_++;
     if (text == last_dump_) return {};
     char prefix[16];
