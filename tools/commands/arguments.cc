@@ -70,7 +70,7 @@ constexpr const char* kUsages[] = {
     "doctor FILE [--features LIST] [--params P] [--json]",
     "verify FILE [--params P [--new-weights]] [--json]",
     "params list FILE [--json]",
-    "params extract FILE [--params P] -o OUT.safetensors|OUT.params",
+    "params extract FILE [--params P] -o OUT.safetensors|OUT.params|OUT.tfw",
     "params convert IN -o OUT.safetensors|OUT.params|OUT.tfw",
     "errors [--json]",
     "devices [--json]",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `inspect --json`: everything that an artifact says of itself.
 #include <cstdio>
+#include <cstring>
+#include <ctime>
 
 #include "tools/commands/inspect.h"
 #include "tools/commands/json_output.h"
@@ -153,12 +155,18 @@ void write_program(JsonOutput& out, const abi::Variant& variant) {
   out.end_array();
 }
 
+// The section holds the seconds since 1970; the key is ISO 8601 in UTC.
 Status write_created(JsonOutput& out, const runtime::Container& container) {
   const runtime::Section* section = container.find(TIFFIN_SECTION_CREATED);
-  if (section == nullptr || section->length > 256) return {};
-  runtime::Arena arena;
-  TIFFIN_ASSIGN_OR_RETURN(const auto bytes, container.read_section(*section, arena));
-  out.text("created", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  int64_t seconds = 0;
+  if (section == nullptr || section->length != sizeof seconds) return {};
+  TIFFIN_TRY(container.source().read(section->offset, {reinterpret_cast<uint8_t*>(&seconds), sizeof seconds}));
+  const time_t time = seconds;
+  tm parts{};
+  char text[64];
+  if (gmtime_r(&time, &parts) == nullptr) return {};
+  const size_t length = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  out.text("created", {text, length});
   return {};
 }
 
