@@ -82,7 +82,7 @@ TEST(ImportOnnx, AFlippedByteNeverCrashes) {
 
 TEST(ImportOnnx, PathsThatAreNoFile) {
   expect_failure(import_onnx("/nowhere/m.onnx", {}), Code::Io, {"/nowhere/m.onnx"});
-  expect_failure(import_onnx("/tmp", {}), Code::Io, {"/tmp", "directory"});
+  expect_failure(import_onnx("/tmp", {}), Code::Io, {"/tmp", "folder"});
 }
 
 TEST(ImportOnnx, FilesThatAreNoModel) {
