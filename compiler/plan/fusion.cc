@@ -19,9 +19,9 @@ using ops::OpClass;
 // More operands than this in one kernel cost registers and address arithmetic without saving memory traffic.
 constexpr size_t kMaxNodesInGroup = 24;
 
-// Greedy, in topological order (1) every node starts a group of its own; (2) an elementwise node joins the groups of those operands that nobody
-// else reads and that have its shape, as long as at most one of them is heavy. Joining cannot make a cycle: the operand's only reader is the
-// joining node, so no other operand can depend on it from outside the group.
+// Greedy, in topological order (1) every node starts a group of its own; (2) an elementwise node takes in the groups of those operands that nobody
+// outside reads and that have its shape, as long as at most one of them is heavy. This cannot make a cycle: a group shows one value, and only the
+// group that takes it in reads that, so none of its other operands can depend on it.
 class Fusion {
  public:
   Fusion(const Graph& graph, const std::vector<char>& is_planned) : graph_(graph), is_planned_(is_planned), users_(graph.build_users()) {
@@ -48,32 +48,43 @@ class Fusion {
 
   bool is_heavy(NodeId id) const { return ops::op_class(graph_.node(id).op) == OpClass::Heavy; }
 
+  // Joining one operand can make the group the only reader of another, so this repeats until nothing joins.
   void join_operands(NodeId id) {
-    const int own = group_of_[static_cast<size_t>(id)];
-    for (const ValueId input : graph_.node(id).inputs) {
-      if (input == kNone || !can_inline(input, id)) continue;
-      const int other = group_of_[static_cast<size_t>(graph_.value(input).producer)];
-      Draft& from = groups_[static_cast<size_t>(other)];
-      Draft& to = groups_[static_cast<size_t>(own)];
-      const bool too_many = from.group.nodes.size() + to.group.nodes.size() > kMaxNodesInGroup;
-      if (other == own || too_many || (from.has_heavy && to.has_heavy)) continue;
-      for (const NodeId moved : from.group.nodes) group_of_[static_cast<size_t>(moved)] = own;
-      to.group.nodes.insert(to.group.nodes.begin(), from.group.nodes.begin(), from.group.nodes.end());
-      to.has_heavy |= from.has_heavy;
-      from.group.nodes.clear();
+    while (join_one_operand(id)) {
     }
   }
 
-  // A single-result operand in the program that only `reader` reads, of the reader's shape unless it costs nothing to compute again.
-  bool can_inline(ValueId input, NodeId reader) const {
+  bool join_one_operand(NodeId id) {
+    const int own = group_of_[static_cast<size_t>(id)];
+    Draft& to = groups_[static_cast<size_t>(own)];
+    for (const NodeId member : to.group.nodes) {
+      for (const ValueId input : graph_.node(member).inputs) {
+        if (input == kNone || !can_inline(input, id)) continue;
+        const int other = group_of_[static_cast<size_t>(graph_.value(input).producer)];
+        Draft& from = groups_[static_cast<size_t>(other)];
+        const bool too_many = from.group.nodes.size() + to.group.nodes.size() > kMaxNodesInGroup;
+        if (other == own || too_many || (from.has_heavy && to.has_heavy)) continue;
+        for (const NodeId moved : from.group.nodes) group_of_[static_cast<size_t>(moved)] = own;
+        to.group.nodes.insert(to.group.nodes.begin(), from.group.nodes.begin(), from.group.nodes.end());
+        to.has_heavy |= from.has_heavy;
+        from.group.nodes.clear();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // A single-result operand in the program that only the group ending in `last` reads, of that node's shape.
+  bool can_inline(ValueId input, NodeId last) const {
     const graph::Value& value = graph_.value(input);
     if (value.producer == kNone || is_planned_[static_cast<size_t>(value.producer)] == 0) return false;
     const Node& producer = graph_.node(value.producer);
     if (producer.outputs.size() != 1 || ops::op_class(producer.op) == OpClass::View || kernel::needs_own_kernel(producer.op)) return false;
+    const int own = group_of_[static_cast<size_t>(last)];
     const auto& users = users_[static_cast<size_t>(input)];
-    const bool only_reader = std::all_of(users.begin(), users.end(), [&](NodeId user) { return user == reader; });
+    const bool only_reader = std::all_of(users.begin(), users.end(), [&](NodeId user) { return group_of_[static_cast<size_t>(user)] == own; });
     const bool leaves = std::find(is_output_.begin(), is_output_.end(), input) != is_output_.end();
-    return only_reader && !leaves && value.type.shape == graph_.value(graph_.node(reader).outputs[0]).type.shape;
+    return only_reader && !leaves && value.type.shape == graph_.value(graph_.node(last).outputs[0]).type.shape;
   }
 
   std::vector<Group> collect(const std::vector<NodeId>& order) {
