@@ -15,7 +15,7 @@ namespace {
 
 // Bounds that no exported model comes near; a hostile one would double its size with every level of calls.
 constexpr size_t kMaxCallDepth = 100;
-constexpr size_t kMaxExpandedNodes = 1000000;
+constexpr size_t kMaxExpandedNodes = 400000;
 constexpr size_t kMaxExpandedBytes = size_t{1} << 30;
 
 using Renames = std::map<std::string, std::string>;
