@@ -10,6 +10,11 @@
 #include <cstring>
 
 namespace tiffin {
+namespace {
+
+constexpr uint64_t kLargeEnough = 4 << 20;
+
+}  // namespace
 
 Result<Mapping> Mapping::open_file(const char* path) {
   int descriptor = -1;
@@ -46,6 +51,8 @@ Result<Mapping> Mapping::create_private(uint64_t size_bytes) {
   if (size_bytes == 0) return mapping;
   void* pages = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return error(Code::OutOfMemory, "the system gave no %llu bytes of memory", static_cast<unsigned long long>(size_bytes));
+  // Large pages make filling fresh memory several times faster; where there are none, nothing is lost.
+  if (size_bytes >= kLargeEnough) madvise(pages, size_bytes, MADV_HUGEPAGE);
   mapping.data_ = static_cast<uint8_t*>(pages);
   mapping.size_ = size_bytes;
   return mapping;

@@ -48,8 +48,8 @@ const TypeRow* find_type(DType dtype) {
 }
 
 Status truncated(const ByteReader& reader, const char* what) {
-  return error(Code::Truncated, "the parameter file ends within %s, %llu bytes before the end of what it announces or more", what,
-               static_cast<unsigned long long>(reader.remaining()));
+  return error(Code::Truncated, "the parameter file ends after %llu bytes, within %s",
+               static_cast<unsigned long long>(reader.position() + reader.remaining()), what);
 }
 
 int name_length(const ParamEntry& entry) { return static_cast<int>(entry.name.size() < 200 ? entry.name.size() : 200); }
