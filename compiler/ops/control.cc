@@ -55,12 +55,13 @@ Status merge(const Inference& inference, const Type& a, const Type& b, size_t ou
 }
 
 // Infers the body until the carried values have types that a further round keeps. carried[i] is body input first_input + i and body output
-// first_output + i; it begins as `initial`.
-Status settle_carried(Inference& inference, Graph& body, size_t first_input, size_t first_output, std::vector<Type>* carried) {
+// first_output + i. The node's captured inputs begin at first_captured.
+Status settle_carried(Inference& inference, Graph& body, size_t first_input, size_t first_output, size_t first_captured, std::vector<Type>* carried) {
   constexpr int kRounds = 4;
   for (int round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < carried->size(); ++i) body.value(body.inputs()[first_input + i]).type = (*carried)[i];
-    TIFFIN_TRY(infer_body(body, inference.scope()));
+    size_t captured = first_captured;
+    TIFFIN_TRY(infer_body(inference, body, &captured));
     bool is_settled = true;
     for (size_t i = 0; i < carried->size(); ++i) {
       Type merged;
@@ -85,10 +86,11 @@ Status infer_if(Inference& inference) {
   size_t own_inputs = 0;
   TIFFIN_TRY(count_own_inputs(inference, &own_inputs));
   if (own_inputs != 1) return node_error(Code::InvalidModel, inference.graph(), inference.node(), "%zu inputs, expected 1 (arity.c1)", own_inputs);
+  size_t captured = own_inputs;
   for (Graph* branch : {&then_branch, &else_branch}) {
     if (!branch->inputs().empty()) return count_error(inference, "inputs", branch->inputs().size(), 0);
     if (branch->outputs().size() != count) return count_error(inference, "outputs", branch->outputs().size(), count);
-    TIFFIN_TRY(infer_body(*branch, inference.scope()));
+    TIFFIN_TRY(infer_body(inference, *branch, &captured));
   }
   for (size_t i = 0; i < count; ++i) {
     Type type;
@@ -115,7 +117,7 @@ Status infer_loop(Inference& inference) {
   body.value(body.inputs()[1]).type = Type(DType::Bool, {});
   std::vector<Type> carried;
   for (size_t i = 0; i < carried_count; ++i) carried.push_back(inference.type(2 + i));
-  TIFFIN_TRY(settle_carried(inference, body, 2, 1, &carried));
+  TIFFIN_TRY(settle_carried(inference, body, 2, 1, own_inputs, &carried));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (i < carried_count) {
       TIFFIN_TRY(inference.set(i, carried[i].dtype, carried[i].shape));
@@ -176,7 +178,7 @@ Status infer_scan(Inference& inference) {
   TIFFIN_TRY(bind_scanned(inference, body, state_count, own_inputs, &steps));
   std::vector<Type> states;
   for (size_t i = 0; i < state_count; ++i) states.push_back(inference.type(i));
-  TIFFIN_TRY(settle_carried(inference, body, 0, 0, &states));
+  TIFFIN_TRY(settle_carried(inference, body, 0, 0, own_inputs, &states));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (i < state_count) {
       TIFFIN_TRY(inference.set(i, states[i].dtype, states[i].shape));

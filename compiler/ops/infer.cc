@@ -117,13 +117,13 @@ Status check_dtypes(const Graph& graph, const Node& node, const OperatorRow& row
   return {};
 }
 
-Status infer_node_in(Graph& graph, graph::NodeId id, const Scope* enclosing) {
+Status infer_node_at(Graph& graph, graph::NodeId id, int depth) {
   const Node& node = graph.node(id);
   const OperatorRow& row = operator_row(node.op);
   TIFFIN_TRY(check_arity(graph, node, row));
   TIFFIN_TRY(check_attributes(graph, node, row));
   TIFFIN_TRY(check_dtypes(graph, node, row));
-  Inference inference(graph, id, enclosing);
+  Inference inference(graph, id, depth);
   return row.infer(inference);
 }
 
@@ -142,40 +142,32 @@ Status check_sources(const Graph& graph) {
   return {};
 }
 
-Status infer_types_in(Graph& graph, const Scope* enclosing) {
+Status infer_types_at(Graph& graph, int depth) {
   TIFFIN_TRY(check_sources(graph));
-  for (const graph::NodeId id : graph.topological_order()) TIFFIN_TRY(infer_node_in(graph, id, enclosing));
+  for (const graph::NodeId id : graph.topological_order()) TIFFIN_TRY(infer_node_at(graph, id, depth));
   return {};
-}
-
-const graph::Value* find_outer(const Scope* scope, const std::string& name) {
-  for (; scope != nullptr; scope = scope->enclosing) {
-    const graph::ValueId id = scope->graph->find_value(name);
-    if (id != graph::kNone) return &scope->graph->value(id);
-  }
-  return nullptr;
 }
 
 }  // namespace
 
-Status infer_body(Graph& body, const Scope& enclosing) {
-  if (enclosing.depth >= kMaxDepth) {
-    return error(Code::InvalidModel, "body '%s' is nested more than %d deep (body.c1)", body.name().c_str(), kMaxDepth);
+Status infer_body(const Inference& inference, Graph& body, size_t* captured) {
+  if (inference.depth() >= kMaxDepth) {
+    return node_error(Code::InvalidModel, inference.graph(), inference.node(), "bodies are nested more than %d deep (body.c1)", kMaxDepth);
   }
   for (size_t i = 0; i < body.value_capacity(); ++i) {
     graph::Value& value = body.value(static_cast<graph::ValueId>(i));
-    if (value.is_erased || value.kind != graph::ValueKind::Outer) continue;
-    const graph::Value* outer = find_outer(&enclosing, value.name);
-    if (outer == nullptr) {
-      return error(Code::InvalidModel, "body '%s' reads '%s', which no enclosing graph has (body.c2)", body.name().c_str(), value.name.c_str());
+    if (value.kind != graph::ValueKind::Outer) continue;
+    if (*captured >= inference.node().inputs.size()) {
+      return node_error(Code::InvalidModel, inference.graph(), inference.node(),
+                        "the body reads '%s', which is none of the captured inputs (body.c2)", value.name.c_str());
     }
-    value.type = outer->type;
+    value.type = inference.type((*captured)++);
   }
-  return infer_types_in(body, &enclosing);
+  return infer_types_at(body, inference.depth() + 1);
 }
 
-Status infer_node(Graph& graph, graph::NodeId id) { return infer_node_in(graph, id, nullptr); }
+Status infer_node(Graph& graph, graph::NodeId id) { return infer_node_at(graph, id, 0); }
 
-Status infer_types(Graph& graph) { return infer_types_in(graph, nullptr); }
+Status infer_types(Graph& graph) { return infer_types_at(graph, 0); }
 
 }  // namespace tiffin::ops

@@ -12,23 +12,15 @@ namespace tiffin::ops {
 // A failure "node 'NAME' (Op): …". A node without a name is called by its first result. The text ends in the rule's label: "(conv.c3)".
 Status node_error(Code code, const graph::Graph& graph, const graph::Node& node, const char* format, ...) __attribute__((format(printf, 4, 5)));
 
-// The graphs around a body, innermost first, in which it finds its outer values by name.
-struct Scope {
-  const graph::Graph* graph = nullptr;
-  const Scope* enclosing = nullptr;
-  int depth = 0;
-};
-
 // One node under inference. Types of omitted inputs are Undefined without a rank.
 class Inference {
  public:
-  Inference(graph::Graph& graph, graph::NodeId id, const Scope* enclosing = nullptr)
-      : graph_(graph), node_(graph.node(id)), scope_{&graph, enclosing, enclosing == nullptr ? 0 : enclosing->depth + 1} {}
+  // `depth`: how many bodies the graph stands in.
+  Inference(graph::Graph& graph, graph::NodeId id, int depth = 0) : graph_(graph), node_(graph.node(id)), depth_(depth) {}
 
   graph::Graph& graph() const { return graph_; }
   const graph::Node& node() const { return node_; }
-  // What the bodies of this node see.
-  const Scope& scope() const { return scope_; }
+  int depth() const { return depth_; }
 
   bool has_input(size_t i) const { return node_.input(i) != graph::kNone; }
   bool has_output(size_t i) const { return node_.output(i) != graph::kNone; }
@@ -54,11 +46,12 @@ class Inference {
  private:
   graph::Graph& graph_;
   const graph::Node& node_;
-  Scope scope_;
+  int depth_;
 };
 
-// infer_types of a body inside `enclosing`: its outer values take the types they have there.
-Status infer_body(graph::Graph& body, const Scope& enclosing);
+// infer_types of a body of the node under inference, whose outer values are the node's inputs from `captured` on, in the order of their ids. Moves
+// `captured` behind them.
+Status infer_body(const Inference& inference, graph::Graph& body, size_t* captured);
 
 // Whether two dimensions can be the same size: only two different numbers cannot.
 bool may_equal(const graph::Dim& a, const graph::Dim& b);
