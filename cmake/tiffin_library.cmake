@@ -32,7 +32,7 @@ function(tiffin_library name)
     target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE tiffin_flags)
     target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
     if(ARG_RUNTIME)
-      target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-asynchronous-unwind-tables>)
+      target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-asynchronous-unwind-tables -fno-math-errno>)
       # Size counts more than speed: the time of a run goes into compiled kernels.
       target_compile_options(${name} PRIVATE $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-Os>)
     elseif(NOT ARG_EXCEPTIONS)
