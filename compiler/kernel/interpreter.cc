@@ -270,7 +270,8 @@ class Interpreter {
 
 Status interpret(const Kernel& kernel, std::span<void* const> buffers, int64_t unit_begin, int64_t unit_end) {
   if (buffers.size() != kernel.parameters().size()) {
-    return error(Code::Internal, "kernel '%s' has %zu parameters, %zu buffers were given", kernel.name.c_str(), kernel.parameters().size(), buffers.size());
+    return error(Code::Internal, "kernel '%s' has %zu parameters, %zu buffers were given", kernel.name.c_str(), kernel.parameters().size(),
+                 buffers.size());
   }
   return Interpreter(kernel, buffers).run(unit_begin, unit_end);
 }

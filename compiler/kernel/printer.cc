@@ -25,8 +25,8 @@ class Printer {
 
   std::string kernel_text(const Kernel& kernel) {
     text_ = with_names_ ? "kernel " + kernel.name : std::string("kernel");
-    text_ += " units " + std::to_string(kernel.units) + " scratch " + std::to_string(kernel.scratch_bytes) + " grain " + std::to_string(kernel.grain) +
-             (kernel.has_fma ? " fma\n" : " no-fma\n");
+    text_ += " units " + std::to_string(kernel.units) + " scratch " + std::to_string(kernel.scratch_bytes) + " grain " +
+             std::to_string(kernel.grain) + (kernel.has_fma ? " fma\n" : " no-fma\n");
     name_of_variable(*kernel.unit_begin);
     name_of_variable(*kernel.unit_end);
     for (const Buffer* buffer : kernel.parameters()) text_ += "  " + declaration(*buffer) + "\n";
@@ -36,6 +36,12 @@ class Printer {
   }
 
   std::string expression(Expr e) {
+    const auto found = shared_.find(e);
+    return found == shared_.end() ? node(e) : "$" + std::to_string(found->second);
+  }
+
+ private:
+  std::string node(Expr e) {
     if (e == nullptr) return "<missing>";
     switch (e->kind) {
       case ExprKind::Const:
@@ -62,7 +68,6 @@ class Printer {
     return "<unknown>";
   }
 
- private:
   std::string name_of_variable(const Variable& variable) {
     const auto [found, is_new] = variables_.try_emplace(&variable, variables_.size());
     const std::string number = std::to_string(found->second);
@@ -104,14 +109,36 @@ class Printer {
     for (const Stmt stmt : body) statement(*stmt, depth);
   }
 
+  // An expression that a statement uses more than once gets a line of its own: a graph printed as a tree could grow without bound.
+  void name_shared(const StmtNode& s, int depth) {
+    shared_.clear();
+    std::unordered_map<Expr, int> uses;
+    std::vector<Expr> order;  // operands first
+    for (const Expr root : {s.a, s.b, s.c}) count_uses(root, uses, order);
+    for (const Expr e : order) {
+      if (uses[e] < 2 || e->kind == ExprKind::Const || e->kind == ExprKind::Var) continue;
+      const std::string text = node(e);
+      const size_t number = shared_.size();
+      line(depth, "$" + std::to_string(number) + " = " + text);
+      shared_.emplace(e, number);
+    }
+  }
+
+  static void count_uses(Expr e, std::unordered_map<Expr, int>& uses, std::vector<Expr>& order) {
+    if (e == nullptr || ++uses[e] > 1) return;
+    for (const Expr operand : {e->a, e->b, e->c}) count_uses(operand, uses, order);
+    order.push_back(e);
+  }
+
   void statement(const StmtNode& s, int depth) {
+    name_shared(s, depth);
     const std::string variable = s.variable == nullptr ? "" : name_of_variable(*s.variable);
     switch (s.kind) {
       case StmtKind::Block:
         return block(s.body, depth);
       case StmtKind::For:
-        line(depth, std::string(s.loop == LoopKind::Unrolled ? "unrolled " : "for ") + variable + " from " + expression(s.a) + " to " + expression(s.b) + " by " +
-                        std::to_string(s.step) + " {");
+        line(depth, std::string(s.loop == LoopKind::Unrolled ? "unrolled " : "for ") + variable + " from " + expression(s.a) + " to " +
+                        expression(s.b) + " by " + std::to_string(s.step) + " {");
         block(s.body, depth + 1);
         return line(depth, "}");
       case StmtKind::If:
@@ -140,6 +167,7 @@ class Printer {
   std::unordered_map<const Variable*, size_t> variables_;
   std::unordered_map<const Buffer*, size_t> buffers_;
   std::unordered_map<const Buffer*, bool> locals_;
+  std::unordered_map<Expr, size_t> shared_;  // of the current statement
 };
 
 }  // namespace

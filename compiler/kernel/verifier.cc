@@ -87,6 +87,7 @@ class Verifier {
   }
 
   Status check_statement(const StmtNode& s) {
+    checked_.clear();
     for (const Expr expr : {s.a, s.b, s.c}) {
       if (expr != nullptr) TIFFIN_TRY(check(expr));
     }
@@ -172,8 +173,9 @@ class Verifier {
     return {};
   }
 
-  // Scoping depends on the place, so shared nodes are checked once per scope at least: the memo is dropped when a variable goes out of it.
+  // Shared nodes are checked once per statement: within one, nothing goes out of scope.
   Status check(Expr e) {
+    if (!checked_.insert(e).second) return {};
     if (e->kind == ExprKind::Var) {
       if (e->variable == nullptr || declared_.count(e->variable) == 0) return broken(8, "a variable is used where it is not declared", e);
     }
@@ -181,7 +183,8 @@ class Verifier {
       if (operand != nullptr) TIFFIN_TRY(check(operand));
     }
     const int lanes = e->type.lanes;
-    if (!is_kernel_dtype(e->type.dtype)) return error(Code::UnsupportedType, "kernel '%s': '%s' is no type of kernels", kernel_.name.c_str(), print(e).c_str());
+    if (!is_kernel_dtype(e->type.dtype))
+      return error(Code::UnsupportedType, "kernel '%s': '%s' is no type of kernels", kernel_.name.c_str(), print(e).c_str());
     if (lanes < 1 || lanes > kMaxLanes || (lanes & (lanes - 1)) != 0) return broken(11, "lanes must be a power of two up to 64", e);
     return check_node(e);
   }
@@ -214,7 +217,8 @@ class Verifier {
       case ExprKind::Splat:
         return has(e, 1) && e->a->type == Type{type.dtype, 1} ? Status() : broken(17, "splat takes one value of its type", e);
       case ExprKind::Lanes:
-        return has(e, 1) && e->a->type == Type{type.dtype, 1} && is_standard_int(type.dtype) ? Status() : broken(17, "lanes takes one integer of its type", e);
+        return has(e, 1) && e->a->type == Type{type.dtype, 1} && is_standard_int(type.dtype) ? Status()
+                                                                                             : broken(17, "lanes takes one integer of its type", e);
     }
     return broken(11, "an expression of unknown kind", e);
   }
@@ -229,7 +233,8 @@ class Verifier {
       return is_right ? Status() : broken(13, "a reduction takes numbers and gives one of their type", e);
     }
     if (e->unary == UnaryOp::BitCast) {
-      const bool is_right = from.lanes == to.lanes && dtype_bits(from.dtype) == dtype_bits(to.dtype) && (from.dtype == DType::Bool) == (to.dtype == DType::Bool);
+      const bool is_right =
+          from.lanes == to.lanes && dtype_bits(from.dtype) == dtype_bits(to.dtype) && (from.dtype == DType::Bool) == (to.dtype == DType::Bool);
       return is_right ? Status() : broken(13, "a bitcast keeps lanes and width", e);
     }
     if (from != to) return broken(13, "a unary operation keeps its type", e);
@@ -260,6 +265,7 @@ class Verifier {
   const Kernel& kernel_;
   std::unordered_set<const Variable*> declared_;
   std::unordered_map<const Variable*, int64_t> constants_;  // variables of unrolled loops, at their first value
+  std::unordered_set<Expr> checked_;                        // of the current statement
   std::unordered_set<const Buffer*> locals_;
   int64_t local_bytes_ = 0;
 };

@@ -51,7 +51,8 @@ Result<ObjectBytes> compile_one(const kernel::Kernel& kernel, size_t index, cons
 }
 
 // One module and context per kernel, so that neither the number of threads nor their speed shows in the bytes.
-Status compile_all(std::span<const kernel::Kernel* const> kernels, const Target& target, const CodegenOptions& options, std::vector<ObjectBytes>& objects) {
+Status compile_all(std::span<const kernel::Kernel* const> kernels, const Target& target, const CodegenOptions& options,
+                   std::vector<ObjectBytes>& objects) {
   std::vector<Status> failures(kernels.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {

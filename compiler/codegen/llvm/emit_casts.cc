@@ -103,7 +103,8 @@ llvm::Value* Emitter::narrow_to_odd(llvm::Value* value, int lanes) {
   llvm::Value* bits = builder_.CreateBitCast(nearest, wide);
   llvm::Value* is_even = builder_.CreateICmpEQ(builder_.CreateAnd(bits, splat(wide, 1)), splat(wide, 0));
   llvm::Value* must_move = builder_.CreateAnd(builder_.CreateFCmpONE(back, value), is_even);
-  llvm::Value* is_above = builder_.CreateFCmpOGT(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value));
+  llvm::Value* is_above =
+      builder_.CreateFCmpOGT(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value));
   llvm::Value* step = builder_.CreateSelect(is_above, llvm::Constant::getAllOnesValue(wide), splat(wide, 1));
   llvm::Value* moved = builder_.CreateAdd(bits, builder_.CreateSelect(must_move, step, splat(wide, 0)));
   return builder_.CreateBitCast(moved, float_type(lanes));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The expressions of kernel IR, arithmetic, conversions and memory excepted.
-#include "compiler/codegen/llvm/emitter.h"
-
 #include <bit>
 
+#include "compiler/codegen/llvm/emitter.h"
 #include "compiler/kernel/scalar.h"
 
 namespace tiffin::codegen {
@@ -130,6 +129,13 @@ llvm::Value* Emitter::fma(const ExprNode& e) {
 }
 
 int Emitter::known_factor(Expr expr) {
+  if (const auto found = factor_memo_.find(expr); found != factor_memo_.end()) return found->second;
+  const int factor = compute_factor(expr);
+  factor_memo_[expr] = factor;
+  return factor;
+}
+
+int Emitter::compute_factor(Expr expr) {
   constexpr int kMost = 16;
   switch (expr->kind) {
     case ExprKind::Const:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores: contiguous, strided, gathered, with a number of active lanes.
-#include "compiler/codegen/llvm/emitter.h"
-
 #include "abi/kernel.h"
+#include "compiler/codegen/llvm/emitter.h"
 #include "compiler/kernel/scalar.h"
 
 namespace tiffin::codegen {
@@ -74,10 +73,12 @@ llvm::Value* Emitter::load_contiguous(const ExprNode& e) {
   llvm::Value* pointer = element_pointer(*e.buffer, value_of(e.a));
   const llvm::Align alignment = access_alignment(*e.buffer, e.a);
   if (e.b == nullptr) {
-    return from_memory(e.type.dtype, mark(builder_.CreateAlignedLoad(memory_type(context_, e.type.dtype, e.type.lanes), pointer, alignment), *e.buffer));
+    return from_memory(e.type.dtype,
+                       mark(builder_.CreateAlignedLoad(memory_type(context_, e.type.dtype, e.type.lanes), pointer, alignment), *e.buffer));
   }
   llvm::Type* type = llvm::FixedVectorType::get(memory_type(context_, e.type.dtype, 1), e.type.lanes);
-  llvm::Value* loaded = mark(builder_.CreateMaskedLoad(type, pointer, alignment, active_mask(e.b, e.type.lanes), llvm::Constant::getNullValue(type)), *e.buffer);
+  llvm::Value* loaded =
+      mark(builder_.CreateMaskedLoad(type, pointer, alignment, active_mask(e.b, e.type.lanes), llvm::Constant::getNullValue(type)), *e.buffer);
   if (e.type.lanes == 1) loaded = builder_.CreateExtractElement(loaded, uint64_t{0});
   return from_memory(e.type.dtype, loaded);
 }
@@ -109,7 +110,8 @@ llvm::Value* Emitter::load_lanes(const ExprNode& e) {
   llvm::Value* base = element_pointer(*e.buffer, value_of(e.a));
   llvm::Value* result = llvm::PoisonValue::get(type);
   for (int i = 0; i < lanes; ++i) {
-    llvm::Value* pointer = builder_.CreateInBoundsGEP(memory_type(context_, e.type.dtype, 1), base, builder_.getInt64(static_cast<uint64_t>(i * e.stride)));
+    llvm::Value* pointer =
+        builder_.CreateInBoundsGEP(memory_type(context_, e.type.dtype, 1), base, builder_.getInt64(static_cast<uint64_t>(i * e.stride)));
     llvm::Value* lane = mark(builder_.CreateAlignedLoad(memory_type(context_, e.type.dtype, 1), pointer, element), *e.buffer);
     result = builder_.CreateInsertElement(result, lane, static_cast<uint64_t>(i));
   }

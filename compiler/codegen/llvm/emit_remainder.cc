@@ -9,8 +9,12 @@ namespace {
 class RemainderEmitter {
  public:
   RemainderEmitter(llvm::Function* function, llvm::Type* type)
-      : function_(function), builder_(llvm::BasicBlock::Create(function->getContext(), "entry", function)), type_(type),
-        bits_(type->getScalarSizeInBits()), mantissa_bits_(bits_ == 32 ? 23 : 52), wide_(builder_.getInt64Ty()) {}
+      : function_(function),
+        builder_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
+        type_(type),
+        bits_(type->getScalarSizeInBits()),
+        mantissa_bits_(bits_ == 32 ? 23 : 52),
+        wide_(builder_.getInt64Ty()) {}
 
   void emit() {
     llvm::Value* x = magnitude(function_->getArg(0));
@@ -87,7 +91,8 @@ class RemainderEmitter {
     llvm::Value* bits = builder_.CreateAdd(builder_.CreateShl(rest, amount), biased);
     bits = builder_.CreateSelect(builder_.CreateICmpEQ(rest, word(0)), word(0), bits);
     llvm::Type* narrow = builder_.getIntNTy(bits_);
-    llvm::Value* sign = builder_.CreateAnd(builder_.CreateBitCast(function_->getArg(0), narrow), llvm::ConstantInt::get(narrow, uint64_t{1} << (bits_ - 1)));
+    llvm::Value* sign =
+        builder_.CreateAnd(builder_.CreateBitCast(function_->getArg(0), narrow), llvm::ConstantInt::get(narrow, uint64_t{1} << (bits_ - 1)));
     builder_.CreateRet(builder_.CreateBitCast(builder_.CreateOr(builder_.CreateTrunc(bits, narrow), sign), type_));
   }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The function, its buffers, and the statements of kernel IR.
-#include "compiler/codegen/llvm/emitter.h"
-
 #include <bit>
 
 #include "abi/kernel.h"
+#include "compiler/codegen/llvm/emitter.h"
 #include "compiler/kernel/scalar.h"
 
 namespace tiffin::codegen {
@@ -64,7 +63,8 @@ void Emitter::bind_buffers() {
   }
   if (kernel_.scratch_bytes > 0) function_->addParamAttr(1, llvm::Attribute::getWithAlignment(context_, llvm::Align(TIFFIN_BUFFER_ALIGNMENT)));
   for (const Buffer* buffer : kernel_.scratch_buffers()) {
-    buffers_[buffer].pointer = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), function_->getArg(1), static_cast<uint64_t>(buffer->offset), buffer->name);
+    buffers_[buffer].pointer =
+        builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), function_->getArg(1), static_cast<uint64_t>(buffer->offset), buffer->name);
     all.push_back(buffer);
   }
   bind_aliasing(all);
@@ -101,6 +101,7 @@ void Emitter::emit_block(const std::vector<kernel::Stmt>& body) {
 
 void Emitter::emit_statement(const StmtNode& stmt) {
   memo_.clear();
+  factor_memo_.clear();
   switch (stmt.kind) {
     case StmtKind::Block:
       return emit_block(stmt.body);

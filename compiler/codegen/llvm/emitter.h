@@ -3,13 +3,13 @@
 // emit_expressions.cc, arithmetic in emit_arithmetic.cc, conversions in emit_casts.cc, loads and stores in emit_memory.cc.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+
+#include <string>
+#include <vector>
 
 #include "compiler/codegen/target.h"
 #include "compiler/kernel/ir.h"
@@ -59,6 +59,7 @@ class Emitter {
   llvm::Value* fma(const kernel::ExprNode& e);
   // log2 of a factor that an index is known to have.
   int known_factor(Expr expr);
+  int compute_factor(Expr expr);
 
   // arithmetic
   llvm::Value* unary(kernel::UnaryOp op, kernel::Type type, llvm::Value* a, kernel::Type result);
@@ -115,7 +116,8 @@ class Emitter {
   llvm::DenseMap<const kernel::Variable*, llvm::AllocaInst*> registers_;
   llvm::DenseMap<const kernel::Variable*, int> factors_;  // known_factor of a variable's value
   llvm::DenseMap<const kernel::Buffer*, BufferState> buffers_;
-  llvm::DenseMap<Expr, llvm::Value*> memo_;  // of the current statement
+  llvm::DenseMap<Expr, llvm::Value*> memo_;  // these two of the current statement
+  llvm::DenseMap<Expr, int> factor_memo_;
 };
 
 }  // namespace tiffin::codegen

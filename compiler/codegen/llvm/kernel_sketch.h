@@ -2,12 +2,12 @@
 // For tests: kernels written by hand in few words, random buffers for them, and the comparison of compiled code with the interpreter.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/kernel/ir.h"
@@ -32,9 +32,9 @@ class Sketch {
   Expr integer(int64_t value, Type type = {DType::Int64, 1});
   Expr number(double value, Type type);
   Expr var(const kernel::Variable* variable);
-  Expr unary(UnaryOp op, Expr a);                // keeps the type; reductions give one lane
+  Expr unary(UnaryOp op, Expr a);  // keeps the type; reductions give one lane
   Expr bitcast(Type type, Expr a);
-  Expr binary(BinaryOp op, Expr a, Expr b);      // comparisons give bool
+  Expr binary(BinaryOp op, Expr a, Expr b);  // comparisons give bool
   Expr fma(Expr a, Expr b, Expr c);
   Expr select(Expr condition, Expr yes, Expr no);
   Expr cast(DType dtype, Expr a);
@@ -42,7 +42,8 @@ class Sketch {
   Expr lanes(int count, Expr first, int64_t step);
   Expr load(const kernel::Buffer* buffer, Expr index, int lanes, int64_t stride = 1, Expr active = nullptr);
   Stmt store(const kernel::Buffer* buffer, Expr index, Expr value, int64_t stride = 1, Expr active = nullptr);
-  Stmt loop(const kernel::Variable* variable, Expr begin, Expr end, int64_t step, std::vector<Stmt> body, kernel::LoopKind kind = kernel::LoopKind::Serial);
+  Stmt loop(const kernel::Variable* variable, Expr begin, Expr end, int64_t step, std::vector<Stmt> body,
+            kernel::LoopKind kind = kernel::LoopKind::Serial);
   Stmt condition(Expr condition, std::vector<Stmt> body, std::vector<Stmt> otherwise);
   Stmt assign(kernel::StmtKind kind, const kernel::Variable* variable, Expr value);
   Stmt fail(int32_t status);

@@ -58,7 +58,8 @@ Stmt Sketch::store(const Buffer* buffer, Expr index, Expr value, int64_t stride,
 }
 
 Stmt Sketch::loop(const kernel::Variable* variable, Expr begin, Expr end, int64_t step, std::vector<Stmt> body, kernel::LoopKind kind) {
-  return kernel_->add(StmtNode{.kind = StmtKind::For, .body = std::move(body), .variable = variable, .a = begin, .b = end, .step = step, .loop = kind});
+  return kernel_->add(
+      StmtNode{.kind = StmtKind::For, .body = std::move(body), .variable = variable, .a = begin, .b = end, .step = step, .loop = kind});
 }
 
 Stmt Sketch::condition(Expr a, std::vector<Stmt> body, std::vector<Stmt> otherwise) {
@@ -76,9 +77,42 @@ void Sketch::over_units(const kernel::Variable* unit, std::vector<Stmt> body) {
 }
 
 uint64_t random_element(DType dtype, Random& random) {
-  constexpr double kNumbers[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 127.5, 128, -128.5, 255.9, 256, 65504, 65519.99, 65520, 65536, 0x1p-24, 0x1p-25, 0x1.8p-25,
-                                 0x1p-126, 0x1p-149, 2147483647, 2147483648.0, -2147483649.0, 4294967295.0, 0x1p63, -0x1p63, 0x1p64, 1e30, -1e300, 3.3,
-                                 std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+  constexpr double kNumbers[] = {0.0,
+                                 -0.0,
+                                 1,
+                                 -1,
+                                 0.5,
+                                 -0.5,
+                                 1.5,
+                                 2.5,
+                                 -2.5,
+                                 127.5,
+                                 128,
+                                 -128.5,
+                                 255.9,
+                                 256,
+                                 65504,
+                                 65519.99,
+                                 65520,
+                                 65536,
+                                 0x1p-24,
+                                 0x1p-25,
+                                 0x1.8p-25,
+                                 0x1p-126,
+                                 0x1p-149,
+                                 2147483647,
+                                 2147483648.0,
+                                 -2147483649.0,
+                                 4294967295.0,
+                                 0x1p63,
+                                 -0x1p63,
+                                 0x1p64,
+                                 1e30,
+                                 -1e300,
+                                 3.3,
+                                 std::numeric_limits<double>::infinity(),
+                                 -std::numeric_limits<double>::infinity(),
+                                 std::numeric_limits<double>::quiet_NaN()};
   constexpr int64_t kIntegers[] = {0, 0, 1, -1, 2, -2, 7, 31, 32, 33, 63, 64, 127, 128, 255, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
   const uint64_t bits = random();
   if (dtype == DType::Bool) return bits & 1;
@@ -86,7 +120,10 @@ uint64_t random_element(DType dtype, Random& random) {
   if (is_standard_float(dtype)) {
     if (is_special) return kernel::float_bits(dtype, kNumbers[random() % std::size(kNumbers)]);
     if (random() % 2 == 0) return kernel::float_bits(dtype, static_cast<double>(static_cast<int64_t>(bits)) * 0x1p-58);
-    return kernel::integer_bits(dtype == DType::Float64 ? DType::Int64 : dtype == DType::Float32 ? DType::UInt32 : DType::UInt16, static_cast<int64_t>(bits));
+    return kernel::integer_bits(dtype == DType::Float64   ? DType::Int64
+                                : dtype == DType::Float32 ? DType::UInt32
+                                                          : DType::UInt16,
+                                static_cast<int64_t>(bits));
   }
   const int size = dtype_bits(dtype);
   if (is_special && random() % 2 == 0) return kernel::integer_bits(dtype, is_signed_int(dtype) ? int64_t{-1} << (size - 1) : -1);
@@ -121,7 +158,7 @@ class Buffers {
   std::vector<void*> pointers_;
 };
 
-void expect_equal(const Kernel& kernel, const Buffers& /*unused*/, void* const* expected, void* const* actual, const char* how) {
+void expect_equal(const Kernel& kernel, void* const* expected, void* const* actual, const char* how) {
   for (const Buffer* buffer : kernel.parameters()) {
     const int width = kernel::element_bytes(buffer->dtype);
     for (int64_t i = 0; i < buffer->size; ++i) {
@@ -129,8 +166,9 @@ void expect_equal(const Kernel& kernel, const Buffers& /*unused*/, void* const* 
       std::memcpy(&want, static_cast<const char*>(expected[buffer->index]) + i * width, static_cast<size_t>(width));
       std::memcpy(&got, static_cast<const char*>(actual[buffer->index]) + i * width, static_cast<size_t>(width));
       if (want == got || (kernel::is_nan(buffer->dtype, want) && kernel::is_nan(buffer->dtype, got))) continue;
-      ADD_FAILURE() << "kernel '" << kernel.name << "' (" << how << "), buffer '" << buffer->name << "' element " << i << ": interpreter 0x" << std::hex << want
-                    << ", compiled 0x" << got << "\n" << kernel::print(kernel);
+      ADD_FAILURE() << "kernel '" << kernel.name << "' (" << how << "), buffer '" << buffer->name << "' element " << i << ": interpreter 0x"
+                    << std::hex << want << ", compiled 0x" << got << "\n"
+                    << kernel::print(kernel);
       return;
     }
   }
@@ -147,11 +185,11 @@ void run_one(const Kernel& kernel, tiffin_kernel_function function, uint64_t see
     EXPECT_EQ(status.code(), Code::IndexOutOfRange) << status.message();
     return;
   }
-  expect_equal(kernel, expected, expected.pointers().data(), whole.pointers().data(), "all units");
+  expect_equal(kernel, expected.pointers().data(), whole.pointers().data(), "all units");
   const int64_t middle = kernel.units / 3;
   EXPECT_EQ(function(halves.pointers().data(), scratch.get(), middle, kernel.units), 0);
   EXPECT_EQ(function(halves.pointers().data(), scratch.get(), 0, middle), 0);
-  expect_equal(kernel, expected, expected.pointers().data(), halves.pointers().data(), "in two calls");
+  expect_equal(kernel, expected.pointers().data(), halves.pointers().data(), "in two calls");
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 #include "compiler/codegen/llvm/link.h"
 
 #include <fcntl.h>
+#include <lld/Common/Driver.h>
+#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Support/raw_ostream.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,10 +12,6 @@
 #include <cstring>
 #include <thread>
 #include <unordered_map>
-
-#include <lld/Common/Driver.h>
-#include <llvm/Object/ELFObjectFile.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include "abi/artifact.h"
 
@@ -57,9 +56,18 @@ std::string linker_script(const Target& target) {
   const unsigned page = target.elf_machine == 62 ? TIFFIN_PAGE_BYTES : TIFFIN_LARGE_PAGE_BYTES;
   const auto number = [](unsigned value) { return std::to_string(value); };
   return "SECTIONS {\n"
-         "  .tiffin.header " + number(TIFFIN_SO_HEADER_ADDRESS) + " (NOLOAD) : { tiffin_artifact_header = .; . += 64; }\n"
-         "  .rodata " + number(TIFFIN_SO_CODE_ADDRESS) + " : { *(.rodata .rodata.* .data.rel.ro .data.rel.ro.*) }\n"
-         "  .text ALIGN(" + number(page) + ") : { *(.text .text.*) }\n"
+         "  .tiffin.header " +
+         number(TIFFIN_SO_HEADER_ADDRESS) +
+         " (NOLOAD) : { tiffin_artifact_header = .; . += 64; }\n"
+         "  . = " +
+         number(TIFFIN_SO_CODE_ADDRESS) +
+         ";\n"
+         "  .rodata : { *(.rodata .rodata.* .data.rel.ro .data.rel.ro.*) }\n"
+         "  . = ALIGN(" +
+         number(page) +
+         ");\n"
+         "  .text : { *(.text .text.*) }\n"
+         "  .dynsym : { *(.dynsym) }\n  .dynstr : { *(.dynstr) }\n  .gnu.hash : { *(.gnu.hash) }\n  .dynamic : { *(.dynamic) }\n"
          "  .unwanted : { *(.data .data.* .bss .bss.* COMMON .init_array .init_array.* .tdata .tbss .got .got.plt) }\n"
          "  /DISCARD/ : { *(.comment .note .note.* .eh_frame .eh_frame_hdr) }\n"
          "}\n";
@@ -99,7 +107,9 @@ Result<std::vector<char>> run_linker(std::vector<std::string> arguments) {
 
 using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 
-Status damaged(llvm::Error failure) { return error(Code::Internal, "the linker's output is damaged: %s", llvm::toString(std::move(failure)).c_str()); }
+Status damaged(llvm::Error failure) {
+  return error(Code::Internal, "the linker's output is damaged: %s", llvm::toString(std::move(failure)).c_str());
+}
 
 // Takes the blob out of the linked ELF file and checks that it stands alone.
 class BlobReader {
@@ -128,7 +138,8 @@ class BlobReader {
       auto name = elf_.getSectionName(section);
       if (!name) return damaged(name.takeError());
       if (section.sh_type == llvm::ELF::SHT_SYMTAB) symbols_ = &section;
-      const bool is_relocation = section.sh_type == llvm::ELF::SHT_RELA || section.sh_type == llvm::ELF::SHT_REL || section.sh_type == llvm::ELF::SHT_RELR;
+      const bool is_relocation =
+          section.sh_type == llvm::ELF::SHT_RELA || section.sh_type == llvm::ELF::SHT_REL || section.sh_type == llvm::ELF::SHT_RELR;
       if ((is_relocation || *name == ".unwanted" || *name == ".got" || *name == ".plt") && section.sh_size != 0) {
         return error(Code::Internal, "generated code has %llu bytes in section '%s', expected none: it must need no relocation and no writable data",
                      static_cast<unsigned long long>(section.sh_size), name->str().c_str());
@@ -142,7 +153,8 @@ class BlobReader {
     auto bytes = elf_.getSectionContents(section);
     if (!bytes) return damaged(bytes.takeError());
     const uint64_t address = section.sh_addr, offset = address - TIFFIN_SO_CODE_ADDRESS;
-    if (address < TIFFIN_SO_CODE_ADDRESS || offset > (uint64_t{1} << 31)) return error(Code::Internal, "generated code lies at an unexpected address");
+    if (address < TIFFIN_SO_CODE_ADDRESS || offset > (uint64_t{1} << 31))
+      return error(Code::Internal, "generated code lies at an unexpected address");
     if (is_text) blob_.text_offset = offset;
     if (blob_.bytes.size() < offset + bytes->size()) blob_.bytes.resize(offset + bytes->size());
     std::copy(bytes->begin(), bytes->end(), blob_.bytes.begin() + static_cast<ptrdiff_t>(offset));
@@ -175,8 +187,10 @@ class BlobReader {
 Result<CodeBlob> link_objects(std::span<const ObjectBytes> objects, std::span<const std::string> symbols, const Target& target) {
   const std::string script = linker_script(target);
   TIFFIN_ASSIGN_OR_RETURN(const Descriptor script_file, create_memory_file("script", script.data(), script.size()));
-  std::vector<std::string> arguments = {"ld.lld", "-shared", "--no-undefined", "-z", "text", "--threads=1", "--build-id=none", "--hash-style=gnu",
-                                        "-m", target.elf_machine == 62 ? "elf_x86_64" : "aarch64linux", "-T", script_file.path()};
+  std::vector<std::string> arguments = {
+      "ld.lld",      "-shared",         "--no-undefined",   "-z", "text",
+      "--threads=1", "--build-id=none", "--hash-style=gnu", "-m", target.elf_machine == 62 ? "elf_x86_64" : "aarch64linux",
+      "-T",          script_file.path()};
   std::vector<Descriptor> files;
   for (const ObjectBytes& object : objects) {
     TIFFIN_ASSIGN_OR_RETURN(Descriptor file, create_memory_file("object", object.data(), object.size()));

@@ -26,8 +26,10 @@ class LoadedBlob {
 
   bool is_ready() const { return is_ready_ && memory_ != MAP_FAILED; }
 
+  const void* at(uint64_t offset) const { return static_cast<const char*>(memory_) + offset; }
+
   tiffin_kernel_function function(size_t index) const {
-    void* address = static_cast<char*>(memory_) + blob_.functions[index].offset;
+    const void* address = at(blob_.functions[index].offset);
     tiffin_kernel_function result;
     std::memcpy(&result, &address, sizeof result);
     return result;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/codegen/llvm/object.h"
 
-#include <mutex>
-
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
@@ -15,6 +13,8 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <mutex>
 
 #include "abi/artifact.h"
 #include "abi/version.h"
@@ -53,8 +53,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const Target& target
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // FMA only where the kernel says so
   options.EmitAddrsig = false;
   const auto level = optimise ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less;
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(triple, is_x86(target) ? "x86-64" : "generic", "", options, llvm::Reloc::PIC_,
-                                                                          llvm::CodeModel::Small, level));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(triple, is_x86(target) ? "x86-64" : "generic", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
   if (machine == nullptr) return error(Code::UnsupportedTarget, "LLVM cannot generate code for '%s'", target.triple.c_str());
   return machine;
 }

@@ -2,18 +2,18 @@
 // parse_target: from a user's words to a triple, a CPU and the features that code may use.
 #include "compiler/codegen/target.h"
 
-#include <algorithm>
-#include <memory>
-#include <set>
-#include <span>
-#include <string_view>
-
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <span>
+#include <string_view>
 
 #include "compiler/codegen/llvm/object.h"
 
@@ -22,10 +22,10 @@ namespace {
 
 // What code may use beyond the baseline, and what a runtime must therefore be able to ask a CPU for. Everything else that a CPU has stays unused.
 constexpr std::string_view kX86Features[] = {
-    "amx-bf16",   "amx-complex", "amx-fp16",   "amx-int8",     "amx-tile",    "avx",      "avx2",       "avx512bf16", "avx512bitalg",    "avx512bw",
-    "avx512cd",   "avx512dq",    "avx512f",    "avx512fp16",   "avx512ifma",  "avx512vbmi", "avx512vbmi2", "avx512vl", "avx512vnni",     "avx512vpopcntdq",
-    "avxvnni",    "bmi",         "bmi2",       "f16c",         "fma",         "lzcnt",    "movbe",      "popcnt",     "sse3",            "sse4.1",
-    "sse4.2",     "ssse3",
+    "amx-bf16",     "amx-complex", "amx-fp16",   "amx-int8",        "amx-tile", "avx",        "avx2",       "avx512bf16",
+    "avx512bitalg", "avx512bw",    "avx512cd",   "avx512dq",        "avx512f",  "avx512fp16", "avx512ifma", "avx512vbmi",
+    "avx512vbmi2",  "avx512vl",    "avx512vnni", "avx512vpopcntdq", "avxvnni",  "bmi",        "bmi2",       "f16c",
+    "fma",          "lzcnt",       "movbe",      "popcnt",          "sse3",     "sse4.1",     "sse4.2",     "ssse3",
 };
 constexpr std::string_view kArmFeatures[] = {"bf16", "dotprod", "fullfp16", "i8mm", "neon"};
 
@@ -34,7 +34,7 @@ struct Architecture {
   const char* baseline;  // CPU of a triple without -mcpu
   uint16_t elf_machine;
   std::span<const std::string_view> features;
-  const char* needed;  // the feature without which generated code cannot do
+  const char* needed;      // the feature without which generated code cannot do
   const char* cpu_filter;  // a feature that every CPU of this architecture's table entry has
 };
 
@@ -105,8 +105,9 @@ Result<Words> parse_words(const std::string& text) {
     const size_t equals = words[i].find('=');
     const std::string name = words[i].substr(0, equals), value = equals == std::string::npos ? "" : words[i].substr(equals + 1);
     if (value.empty() || (name != "-mcpu" && name != "-mattr" && name != "-mtriple")) {
-      return error(Code::UnsupportedTarget, "target '%s' has the unknown option '%s', expected -mcpu=NAME, -mattr=+FEATURE,-FEATURE or -mtriple=TRIPLE",
-                   text.c_str(), words[i].c_str());
+      return error(Code::UnsupportedTarget,
+                   "target '%s' has the unknown option '%s', expected -mcpu=NAME, -mattr=+FEATURE,-FEATURE or -mtriple=TRIPLE", text.c_str(),
+                   words[i].c_str());
     }
     if (name == "-mcpu") result.cpu = value;
     if (name == "-mtriple") result.triple = value;
@@ -240,7 +241,8 @@ Result<Target> parse_target(const std::string& words) {
   std::vector<std::string> attributes;
   if (target.cpu == "native") {
     if (architecture != host) {
-      return error(Code::UnsupportedTarget, "cpu 'native' is this machine's, '%s' is not this machine's triple; name a cpu with -mcpu", target.triple.c_str());
+      return error(Code::UnsupportedTarget, "cpu 'native' is this machine's, '%s' is not this machine's triple; name a cpu with -mcpu",
+                   target.triple.c_str());
     }
     target.cpu = llvm::sys::getHostCPUName().str();
     attributes = host_attributes(*architecture);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/codegen/target.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstring>
-
-#include <gtest/gtest.h>
 
 namespace tiffin::codegen {
 namespace {
 
-bool has(const Target& target, const char* feature) { return std::find(target.features.begin(), target.features.end(), feature) != target.features.end(); }
+bool has(const Target& target, const char* feature) {
+  return std::find(target.features.begin(), target.features.end(), feature) != target.features.end();
+}
 
 Target parsed(const char* words) {
   Result<Target> target = parse_target(words);
