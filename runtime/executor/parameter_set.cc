@@ -35,8 +35,11 @@ void ParameterSet::adopt(params::BoundWeights bound, LoadReport& report) {
 
 Result<Ref<ParameterSet>> ParameterSet::from_artifact(const Artifact& artifact, bool allow_mapping, LoadReport& report) {
   const Section* section = artifact.weights();
-  if (section == nullptr) return from_source(artifact, {}, nullptr, {}, report);
   TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, create());
+  if (section == nullptr) {
+    if (artifact.storage_plan().data_bytes() == 0) return set;
+    return error(Code::NotAnArtifact, "'%s' is damaged: it stores tensors of no parameter", artifact.container().source().name());
+  }
   const Source& source = artifact.container().source();
   const auto length = static_cast<size_t>(section->length);
   std::span<const uint8_t> bytes;
