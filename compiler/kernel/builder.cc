@@ -294,6 +294,7 @@ Expr Builder::settle(Expr index) {
 }
 
 Expr Builder::load(const Buffer* buffer, Expr index, int lanes, int64_t stride, Expr active) {
+  if (load_observer) load_observer(buffer, index);
   ExprNode node;
   node.kind = ExprKind::Load;
   node.type = {buffer->dtype, static_cast<uint16_t>(lanes)};
@@ -367,13 +368,13 @@ Builder::Needs Builder::needs_of(Expr value) {
   return needs;
 }
 
-int Builder::home_of(Expr value) {
+int Builder::home_of(Expr value, bool with_loads) {
   const Needs needs = needs_of(value);
   int home = depth();
   if (needs.is_fixed) return home;
   while (home > needs.depth) {
     const BlockKind kind = blocks_[static_cast<size_t>(home)].kind;
-    if (kind == BlockKind::Conditional || (kind == BlockKind::MayBeEmptyLoop && needs.has_load)) break;
+    if (kind == BlockKind::Conditional || (kind == BlockKind::MayBeEmptyLoop && (needs.has_load || with_loads))) break;
     --home;
   }
   return home;
@@ -389,6 +390,13 @@ Expr Builder::name_value(const std::string& name, Expr value) {
   append_at(std::move(node), home);
   Expr named = variable_expr(variable, home);
   if (value->type.dtype == DType::Int64) index_math_.set_range(named, index_math_.range_of(value));
+  return named;
+}
+
+Expr Builder::let_index(const std::string& name, Expr value, Range range) {
+  if (is_const(value)) return value;
+  Expr named = name_value(name, settle(value));
+  index_math_.set_range(named, range);
   return named;
 }
 
@@ -431,10 +439,9 @@ void Builder::for_loop(const std::string& name, Expr begin, Expr end, const Loop
   begin = settle(begin);
   end = settle(end);
   const Range first = index_math_.range_of(begin), last = index_math_.range_of(end);
-  if (is_const(begin) && is_const(end)) {
-    if (begin->int_value >= end->int_value) return;
-    if (begin->int_value + options.step >= end->int_value) return body(begin);
-  }
+  const Linear length = index_math_.form_of(sub(end, begin));
+  if (length.is_constant() && length.constant <= 0) return;
+  if (length.is_constant() && length.constant <= options.step && !options.keeps_variable) return body(begin);
   StmtNode node;
   node.kind = StmtKind::For;
   node.variable = kernel_.add_variable(name, {DType::Int64, 1}, false);
@@ -442,11 +449,11 @@ void Builder::for_loop(const std::string& name, Expr begin, Expr end, const Loop
   node.b = end;
   node.step = options.step;
   node.loop = options.kind;
-  const bool runs = first.is_bounded() && last.is_bounded() && first.high < last.low;
-  open_block(runs ? BlockKind::Loop : BlockKind::MayBeEmptyLoop);
+  const std::optional<bool> runs = index_math_.is_less(begin, end);
+  open_block(runs && *runs ? BlockKind::Loop : BlockKind::MayBeEmptyLoop);
   Expr variable = variable_expr(node.variable, depth());
   Range range{first.low, first.is_bounded() && last.is_bounded() ? std::max(last.high - 1, first.low) : INT64_MAX / 4};
-  if (is_const(begin) && is_const(end)) range.high = begin->int_value + (end->int_value - 1 - begin->int_value) / options.step * options.step;
+  if (first.is_bounded() && length.is_constant()) range.high = first.high + (length.constant - 1) / options.step * options.step;
   index_math_.set_range(variable, range);
   body(variable);
   node.body = close_block();
@@ -473,6 +480,42 @@ void Builder::if_then(Expr condition, const Body& then, const Body& otherwise) {
   append(std::move(node));
 }
 
+Expr Builder::choose(Expr condition, const std::function<Expr()>& yes, const std::function<Expr()>& no) {
+  return choose_all(
+      condition, [&] { return Values{yes()}; }, [&] { return Values{no()}; })[0];
+}
+
+Builder::Values Builder::choose_all(Expr condition, const std::function<Values()>& yes, const std::function<Values()>& no) {
+  if (is_const(condition)) return condition->int_value != 0 ? yes() : no();
+  // Both sides are built before the registers that take their values, whose lanes depend on them.
+  StmtNode branch;
+  branch.kind = StmtKind::If;
+  branch.a = condition;
+  open_block(BlockKind::Conditional);
+  const Values on_yes = yes();
+  branch.body = close_block();
+  open_block(BlockKind::Conditional);
+  const Values on_no = no();
+  branch.otherwise = close_block();
+  Values registers;
+  const auto setting = [&](Expr reg, Expr value) {
+    StmtNode node;
+    node.kind = StmtKind::Set;
+    node.variable = reg->variable;
+    node.a = splat(value, reg->type.lanes);
+    return kernel_.add(std::move(node));
+  };
+  for (size_t i = 0; i < on_yes.size(); ++i) {
+    const uint16_t lanes = std::max(on_yes[i]->type.lanes, on_no[i]->type.lanes);
+    registers.push_back(add_register("chosen", zero({on_yes[i]->type.dtype, lanes})));
+    branch.body.push_back(setting(registers[i], on_yes[i]));
+    branch.otherwise.push_back(setting(registers[i], on_no[i]));
+  }
+  append(std::move(branch));
+  for (Expr& value : registers) value = let("chosen", value);
+  return registers;
+}
+
 void Builder::check(Expr condition, int32_t failure) {
   Expr violated = any(logical_not(condition));
   if (is_const(violated) && violated->int_value == 0) return;
@@ -484,6 +527,16 @@ void Builder::check(Expr condition, int32_t failure) {
   node.a = violated;
   node.body = {kernel_.add(std::move(fail))};
   append_at(std::move(node), home_of(violated));
+}
+
+void Builder::at_home(std::span<const Expr> values, const Body& body) {
+  int home = 0;
+  for (Expr value : values) home = std::max(home, home_of(value, true));
+  if (values.empty()) home = home_of(i64(0), true);
+  std::vector<Block> aside(std::make_move_iterator(blocks_.begin() + home + 1), std::make_move_iterator(blocks_.end()));
+  blocks_.resize(static_cast<size_t>(home) + 1);
+  body();
+  blocks_.insert(blocks_.end(), std::make_move_iterator(aside.begin()), std::make_move_iterator(aside.end()));
 }
 
 void Builder::unit_loop(const LoopBody& body) {
@@ -499,6 +552,12 @@ void Builder::unit_loop(const LoopBody& body) {
   body(unit);
   node.body = close_block();
   append(std::move(node));
+}
+
+Expr Builder::free_variable(const std::string& name, Range range) {
+  Expr variable = variable_expr(kernel_.add_variable(name, {DType::Int64, 1}, false), depth());
+  index_math_.set_range(variable, range);
+  return variable;
 }
 
 void Builder::finish() {

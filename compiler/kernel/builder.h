@@ -25,6 +25,7 @@ namespace tiffin::kernel {
 struct LoopOptions {
   int64_t step = 1;
   LoopKind kind = LoopKind::Serial;
+  bool keeps_variable = false;  // even where there is one iteration
 };
 
 // Operands of two-operand functions must have one dtype; a scalar beside a vector is splatted. Scalar and vector Int64 expressions are
@@ -111,6 +112,8 @@ class Builder {
   // A name for the value, computed once. A constant or variable is its own name. Pure values (no register, no buffer that the kernel writes) are
   // computed in the outermost loop body where all they need is known.
   Expr let(const std::string& name, Expr value);
+  // A name for an index whose range is known better than its form tells.
+  Expr let_index(const std::string& name, Expr value, Range range);
   // A variable that set() changes; usable as an Expr, which reads its value at that time.
   Expr add_register(const std::string& name, Expr initial);
   void set(Expr reg, Expr value);
@@ -123,10 +126,19 @@ class Builder {
   }
   // A constant condition emits one branch alone.
   void if_then(Expr condition, const Body& then, const Body& otherwise = nullptr);
+  // The value of one of two expressions, each computed only when it is wanted. The condition is a scalar.
+  Expr choose(Expr condition, const std::function<Expr()>& yes, const std::function<Expr()>& no);
+  // The same for several values at once.
+  using Values = std::vector<Expr>;
+  Values choose_all(Expr condition, const std::function<Values()>& yes, const std::function<Values()>& no);
   // Leaves the kernel with `failure` where the (Bool, any lanes) condition does not hold.
   void check(Expr condition, int32_t failure);
+  // Runs `body` with the outermost block as the current one in which all of `values` can be computed; blocks inside it are set aside meanwhile.
+  void at_home(std::span<const Expr> values, const Body& body);
   // The loop over [unit_begin, unit_end) of the kernel; the variable lies in [0, units).
   void unit_loop(const LoopBody& body);
+  // A variable that nothing declares, for analyses of element functions; not for kernels that run.
+  Expr free_variable(const std::string& name, Range range);
   // Moves the statements into the kernel. Call once, last.
   void finish();
 
@@ -141,6 +153,8 @@ class Builder {
 
   // Called with each new expression; null for none. For analyses of element functions.
   std::function<void(Expr)> observer;
+  // Called with the index of each load before its parts are named.
+  std::function<void(const Buffer*, Expr)> load_observer;
 
   // Keys with a first part at or above this are free for users of find_cached.
   static constexpr int64_t kFirstUserKey = 16;
@@ -167,7 +181,7 @@ class Builder {
   Expr settle(Expr index);
   Needs needs_of(Expr value);
   // The depth of the block in which a let of `value` can lie.
-  int home_of(Expr value);
+  int home_of(Expr value, bool with_loads = false);
   int depth() const { return static_cast<int>(blocks_.size()) - 1; }
   void open_block(BlockKind kind);
   std::vector<Stmt> close_block();

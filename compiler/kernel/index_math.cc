@@ -168,23 +168,15 @@ Range IndexMath::atom_range(Expr atom) {
 
 Range IndexMath::range_of(const Linear& form) {
   Range range{form.constant, form.constant};
-  int64_t lane_step = form.lane_step;
-  Expr joint = nullptr;
-  if (lane_step != 0 && lane_base_ != nullptr && form.coefficient_of(lane_base_) == lane_step) {
-    joint = lane_base_;
-    range = add_ranges(range, scale_range(lane_range_, lane_step));
-    lane_step = 0;
-  }
-  range = add_ranges(range, scale_range({0, form.lanes - 1}, lane_step));
-  for (const LinearTerm& term : form.terms) {
-    if (term.atom != joint) range = add_ranges(range, scale_range(atom_range(term.atom), term.coefficient));
-  }
+  const int lanes = active_lanes_ > 0 ? std::min(active_lanes_, form.lanes) : form.lanes;
+  range = add_ranges(range, scale_range({0, lanes - 1}, form.lane_step));
+  for (const LinearTerm& term : form.terms) range = add_ranges(range, scale_range(atom_range(term.atom), term.coefficient));
   return range;
 }
 
 namespace {
 
-// The part of `form` whose coefficients divide by `g` goes to `multiples`, the others to `rest`. A lane step goes with its base variable.
+// The part of `form` whose coefficients divide by `g` goes to `multiples`, the others to `rest`.
 void split_by(const Linear& form, int64_t g, Linear* multiples, Linear* rest) {
   *multiples = *rest = Linear{};
   multiples->lanes = rest->lanes = form.lanes;

@@ -55,11 +55,9 @@ class IndexMath {
   Range range_of(const Linear& form);
   Range range_of(Expr value) { return range_of(form_of(value)); }
 
-  // Says that `base` + lane stays in `range` for all active lanes, which the parts' ranges alone don't show. Null ends it.
-  void set_lane_base(Expr base, Range range) {
-    lane_base_ = base;
-    lane_range_ = range;
-  }
+  // Says that only lanes below `count` matter; 0: all.
+  void set_active_lanes(int count) { active_lanes_ = count; }
+  int active_lanes() const { return active_lanes_; }
 
   // True, false, or nothing where ranges do not decide a < b.
   std::optional<bool> is_less(Expr a, Expr b);
@@ -85,8 +83,7 @@ class IndexMath {
   std::map<std::pair<Key, std::pair<int, int64_t>>, Expr> quotients_;
   std::map<Expr, int64_t> order_;
   std::map<Expr, Range> ranges_;
-  Expr lane_base_ = nullptr;
-  Range lane_range_;
+  int active_lanes_ = 0;
 };
 
 }  // namespace tiffin::kernel
