@@ -96,13 +96,14 @@ bool Deriver::append_node(const Node& node, DType dtype) {
     push(op, dtype);
     return true;
   };
+  const bool is_float = is_standard_float(dtype);
   switch (node.op) {
     case Op::Add: return binary(VectorOp::Add);
     case Op::Sub: return binary(VectorOp::Subtract);
     case Op::Mul: return binary(VectorOp::Multiply);
-    case Op::Div: return binary(VectorOp::Divide);
+    case Op::Div: return is_float && binary(VectorOp::Divide);
     case Op::Sqrt:
-      if (!append(node.input(0))) return false;
+      if (!is_float || !append(node.input(0))) return false;
       push(VectorOp::SquareRoot, dtype);
       return true;
     case Op::Cast:
