@@ -69,7 +69,8 @@ Replacements decompose_block_movement(Rewriter& r) {
   Extents split, permutation;
   if (r.node().op == Op::SpaceToDepth) {
     split = {x[0], x[1], x[2] / b, b, x[3] / b, b};
-    permutation = {0, 3, 5, 1, 2, 4};
+    const bool channels_first = r.node().string_attribute("mode", "DCR") == "CRD";
+    permutation = channels_first ? Extents{0, 1, 3, 5, 2, 4} : Extents{0, 3, 5, 1, 2, 4};
   } else if (r.node().string_attribute("mode", "DCR") == "CRD") {
     split = {x[0], x[1] / (b * b), b, b, x[2], x[3]};
     permutation = {0, 1, 4, 2, 5, 3};

@@ -66,6 +66,7 @@ constexpr Row kRows[] = {
     {Op::ReduceProd, decompose_reduction},
     {Op::ReduceSum, decompose_reduction},
     {Op::ReduceSumSquare, decompose_reduction, kWide},
+    {Op::Resize, decompose_resize, kWide},
     {Op::ReverseSequence, decompose_reverse_sequence},
     {Op::RotaryEmbedding, decompose_rotary_embedding, kWide},
     {Op::Selu, decompose_activation, kWide},

@@ -41,6 +41,9 @@ Replacements decompose_reverse_sequence(Rewriter& rewriter);
 Replacements decompose_one_hot(Rewriter& rewriter);
 Replacements decompose_hardmax(Rewriter& rewriter);
 
+// decompose_resize.cc
+Replacements decompose_resize(Rewriter& rewriter);
+
 // decompose_quantization.cc
 Replacements decompose_quantize_linear(Rewriter& rewriter);
 Replacements decompose_dequantize_linear(Rewriter& rewriter);

@@ -51,7 +51,9 @@ Result<Tensors> depth_to_space(const Evaluation& e) {
 Result<Tensors> space_to_depth(const Evaluation& e) {
   const std::vector<int64_t>& x = e.inputs[0].shape();
   const int64_t b = e.node.int_attribute("blocksize", 1);
-  return block_moved(e, {x[0], x[1], x[2] / b, b, x[3] / b, b}, {0, 3, 5, 1, 2, 4});
+  const std::vector<int64_t> split{x[0], x[1], x[2] / b, b, x[3] / b, b};
+  if (e.node.string_attribute("mode", "DCR") == "CRD") return block_moved(e, split, {0, 1, 3, 5, 2, 4});
+  return block_moved(e, split, {0, 3, 5, 1, 2, 4});
 }
 
 // Where padding reads along an axis; -1 for the constant.
@@ -68,6 +70,9 @@ int64_t padded_source(int64_t position, int64_t extent, const std::string& mode)
 }  // namespace
 
 Result<Tensors> evaluate_same_elements(const Evaluation& e) {
+  if (e.op() == Op::Dropout && e.has_input(2) && e.inputs[2].to_int64s()[0] != 0) {
+    return error(Code::UnsupportedOperator, "'%s' (Dropout) is in training mode, expected inference", e.node.name.c_str());
+  }
   Tensors out = one(e.inputs[0].reshaped(e.result_shape()));
   if (e.has_output(1)) {  // the mask of Dropout
     const std::vector<uint8_t> kept(static_cast<size_t>(e.inputs[0].num_elements()), 1);

@@ -30,26 +30,35 @@ bool is_within_padding(const ops::Window& window, const std::vector<int64_t>& at
   return true;
 }
 
+// tap_position of every output position, by tap.
+std::vector<std::vector<int64_t>> all_tap_positions(const ops::Window& window) {
+  std::vector<std::vector<int64_t>> positions;
+  for (Coordinates tap(window.kernel); !tap.is_done(); tap.next()) {
+    std::vector<int64_t>& here = positions.emplace_back();
+    for (Coordinates at(window.output); !at.is_done(); at.next()) here.push_back(tap_position(window, at.all(), tap.all()));
+  }
+  return positions;
+}
+
 // x [N, C, input…], w [M, C / group, kernel…] -> [N, M, output…], sums unrounded.
 template <class T>
 std::vector<Accumulator<T>> convolve(const std::vector<T>& x, const std::vector<T>& w, const ops::Window& window, int64_t batch, int64_t channels,
                                      int64_t filters) {
   const int64_t inputs = graph::num_elements(window.input), taps = graph::num_elements(window.kernel);
   const int64_t group_channels = channels / window.group, group_filters = filters / window.group;
-  std::vector<Accumulator<T>> out;
+  const size_t outputs = static_cast<size_t>(graph::num_elements(window.output));
+  const std::vector<std::vector<int64_t>> positions = all_tap_positions(window);
+  std::vector<Accumulator<T>> out(static_cast<size_t>(batch * filters) * outputs);
   for (int64_t nm = 0; nm < batch * filters; ++nm) {
     const int64_t n = nm / filters, m = nm % filters, first_channel = m / group_filters * group_channels;
-    for (Coordinates at(window.output); !at.is_done(); at.next()) {
-      Accumulator<T> sum{};
-      for (Coordinates tap(window.kernel); !tap.is_done(); tap.next()) {
-        const int64_t position = tap_position(window, at.all(), tap.all());
-        if (position < 0) continue;
-        for (int64_t c = 0; c < group_channels; ++c) {
-          const T left = x[static_cast<size_t>((n * channels + first_channel + c) * inputs + position)];
-          sum += accumulated(left) * accumulated(w[static_cast<size_t>((m * group_channels + c) * taps + tap.index())]);
-        }
+    Accumulator<T>* sums = out.data() + static_cast<size_t>(nm) * outputs;
+    for (int64_t ct = 0; ct < group_channels * taps; ++ct) {
+      const T* plane = x.data() + (n * channels + first_channel + ct / taps) * inputs;
+      const Accumulator<T> weight = accumulated(w[static_cast<size_t>(m * group_channels * taps + ct)]);
+      const std::vector<int64_t>& from = positions[static_cast<size_t>(ct % taps)];
+      for (size_t i = 0; i < outputs; ++i) {
+        if (from[i] >= 0) sums[i] += accumulated(plane[from[i]]) * weight;
       }
-      out.push_back(sum);
     }
   }
   return out;
