@@ -21,7 +21,8 @@ constexpr const char* kWhole = R"(graph "net" {
   constant %"odd name:0": float32[3] = [-0, inf, 1e-30]
   constant %none: int64[0] = []
   %h = MatMul(%x, %w) {name="mm"} : float32[1,128]
-  %y, _ = LayerNormalization(%h, %"odd name:0", _) {"name"="k", axis=-1, epsilon=1e-05, list=[1, 2], reals=[1.0, 2.5], words=["a\"b", "c"], none=ints[], other=floats[], texts=strings[], t=float32[2] = [1, 2]} : (float32[1,128], _)
+  %y, _ = LayerNormalization(%h, %"odd name:0", _) {"name"="k", axis=-1, epsilon=1e-05, list=[1, 2], reals=[1.0, 2.5],
+      words=["a\"b", "c"], none=ints[], other=floats[], texts=strings[], t=float32[2] = [1, 2]} : (float32[1,128], _)
   %z = Relu(%y)
   output %z
   output %y as "other/name"
