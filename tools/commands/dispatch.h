@@ -23,8 +23,8 @@ struct Arguments;
 
 // What a program that links the compiler adds: models are compiled in memory, ONNX's .pb tensors are read and written.
 struct Extensions {
-  // Compiles a model file into an artifact's bytes; open dimensions come from the inputs given.
-  Status (*compile_model)(const Arguments& arguments, std::span<const GivenInput> inputs, Array<uint8_t>* out_artifact);
+  // Compiles a model file into an artifact's bytes, aligned as those of tensors are; open dimensions come from the inputs given.
+  Status (*compile_model)(const Arguments& arguments, std::span<const GivenInput> inputs, HostTensor* out_artifact);
   Result<HostTensor> (*read_pb)(const char* path);
   Status (*write_pb)(const char* path, std::string_view name, DType dtype, std::span<const int64_t> shape, const uint8_t* bytes);
 };

@@ -33,7 +33,8 @@ void print_functions(const abi::Variant& variant) {
 void print_origin(const runtime::Artifact& artifact) {
   const abi::Manifest& manifest = artifact.manifest();
   const tiffin_artifact_header& header = artifact.container().header();
-  printf("model     %s (opset %" PRId64 ", by %s)\n", manifest.model_name()->c_str(), manifest.model_opset(), manifest.model_producer()->c_str());
+  printf("model     %s (opset %" PRId64 "%s%s)\n", manifest.model_name()->c_str(), manifest.model_opset(),
+         manifest.model_producer()->size() == 0 ? "" : ", by ", manifest.model_producer()->c_str());
   printf("sha256    %s\n", manifest.model_sha256()->c_str());
   printf("producer  %s %s, format %u.%u, ABI %u\n", manifest.producer()->c_str(), manifest.producer_version()->c_str(), header.format_major,
          header.format_minor, header.abi);

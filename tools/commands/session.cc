@@ -24,7 +24,7 @@ Status check_device(const char* device) {
   return error(Code::DeviceUnavailable, "device '%s' is not available, 'cpu' is", device);
 }
 
-Status compile_model(const Arguments& arguments, const Extensions& extensions, const FixedList<GivenFile>& given, Array<uint8_t>* out) {
+Status compile_model(const Arguments& arguments, const Extensions& extensions, const FixedList<GivenFile>& given, HostTensor* out) {
   FixedList<GivenInput> inputs;
   TIFFIN_TRY(inputs.create(given.size()));
   size_t count = 0;
@@ -53,12 +53,12 @@ Status Session::load(const Arguments& arguments, const Extensions* extensions) {
     TIFFIN_TRY(compile_model(arguments, *extensions, given_, &compiled_));
   }
   const uint64_t start = runtime::now_ns();
-  if (compiled_.empty()) {
+  if (compiled_.size_bytes() == 0) {
     TIFFIN_ASSIGN_OR_RETURN(module_, runtime::Module::load(arguments.file, options));
   } else {
     // A module in memory is copied to executable pages always: no fallback of the user's making.
     const runtime::LoadOptions in_memory{options.verify, options.copy, false};
-    TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::from_memory(compiled_.span()));
+    TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::from_memory({compiled_.bytes(), compiled_.size_bytes()}));
     TIFFIN_ASSIGN_OR_RETURN(module_, runtime::Module::load(std::move(source), in_memory));
   }
   load_ms_ = milliseconds_since(start);
@@ -77,7 +77,7 @@ Status Session::bind(const Arguments& arguments) {
   }
   bind_ms_ = milliseconds_since(start);
   const auto fallbacks = executor_->report().fallbacks();
-  if (arguments.strict && compiled_.empty() && !fallbacks.empty()) return error(Code::Strict, "'%s': %s", arguments.file, fallbacks[0]);
+  if (arguments.strict && compiled_.size_bytes() == 0 && !fallbacks.empty()) return error(Code::Strict, "'%s': %s", arguments.file, fallbacks[0]);
   return {};
 }
 

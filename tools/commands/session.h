@@ -31,7 +31,7 @@ class Session {
 
   FixedList<GivenFile> given_;
   bool has_read_files_ = false;
-  Array<uint8_t> compiled_;  // a model's artifact, which the module reads in place
+  HostTensor compiled_;  // a model's artifact, which the module reads in place
   runtime::Ref<runtime::Module> module_;
   runtime::GraphExecutor* executor_ = nullptr;
   double load_ms_ = 0, bind_ms_ = 0;

@@ -70,7 +70,7 @@ void Interruption::wait() {
     if (signal == kEnd && is_over_) return;
   }
   for (const std::string& folder : folders_) remove_unfinished(folder);
-  constexpr std::string_view kText = "tiffin: error[Cancelled]: interrupted, nothing was written\n  remedy: start it again\n";
+  constexpr std::string_view kText = "tiffin: error[Cancelled]: interrupted, unfinished files were removed\n  remedy: start it again\n";
   (void)!write(STDERR_FILENO, kText.data(), kText.size());
   _exit(128 + signal);
 }

@@ -34,7 +34,7 @@ Status take_shapes(const std::string& path, std::span<const GivenInput> inputs, 
   return {};
 }
 
-Status compile_in_memory(const Arguments& arguments, std::span<const GivenInput> inputs, Array<uint8_t>* out_artifact) {
+Status compile_in_memory(const Arguments& arguments, std::span<const GivenInput> inputs, HostTensor* out_artifact) {
   driver::CompileOptions options;
   if (arguments.entry != nullptr) options.entry = arguments.entry;
   Result<driver::CompiledModule> module = driver::compile_onnx(arguments.file, options);
@@ -44,8 +44,10 @@ Status compile_in_memory(const Arguments& arguments, std::span<const GivenInput>
   }
   if (!module.has_value()) return module.take_error();
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, module->to_bytes());
-  if (out_artifact->append(std::span<const uint8_t>(bytes))) return {};
-  return error(Code::OutOfMemory, "no memory for an artifact of %zu bytes", bytes.size());
+  const int64_t shape[] = {static_cast<int64_t>(bytes.size())};
+  TIFFIN_ASSIGN_OR_RETURN(*out_artifact, HostTensor::create(DType::UInt8, shape));
+  memcpy(out_artifact->bytes(), bytes.data(), bytes.size());
+  return {};
 }
 
 Result<HostTensor> read_pb(const char* path) {
