@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions between element types. 16-bit floats are i16 in registers; without conversion instructions they are converted in integers.
+#include <cmath>
+
 #include "compiler/codegen/llvm/emitter.h"
 
 namespace tiffin::codegen {
@@ -13,6 +15,7 @@ llvm::Value* Emitter::cast(kernel::Type from, kernel::Type to, llvm::Value* valu
     if (is_standard_float(target)) return cast_float(source, target, value, lanes);
     if (source == DType::Float16 || source == DType::BFloat16) value = cast_float(source, DType::Float32, value, lanes);
     if (target == DType::Bool) return builder_.CreateFCmpUNE(value, llvm::Constant::getNullValue(value->getType()));
+    if (is_x86_ && lanes > 1 && dtype_bits(target) <= 32) return saturate_vector(target, value, lanes);
     const auto id = is_signed_int(target) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return builder_.CreateIntrinsic(id, {type, value->getType()}, {value});
   }
@@ -24,6 +27,27 @@ llvm::Value* Emitter::cast(kernel::Type from, kernel::Type to, llvm::Value* valu
   }
   if (target == DType::Bool) return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
   return is_signed ? builder_.CreateSExtOrTrunc(value, type) : builder_.CreateZExtOrTrunc(value, type);
+}
+
+// The saturating intrinsics become one scalar conversion per lane on x86; here the value is clamped as a float first, where that is exact.
+llvm::Value* Emitter::saturate_vector(DType target, llvm::Value* value, int lanes) {
+  llvm::Type* type = value->getType();
+  const bool is_signed = is_signed_int(target), is_double = type->getScalarType()->isDoubleTy();
+  const int bits = dtype_bits(target);
+  const double low = is_signed ? -std::ldexp(1.0, bits - 1) : 0, beyond = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+  const auto number = [&](double n) { return llvm::ConstantFP::get(type, n); };
+  llvm::Type* wide = integer_type(32, lanes);
+  // maxps gives its second operand for NaN: for unsigned types that is the 0 it must become.
+  llvm::Value* clamped = ordered_min_max(true, value, number(low));
+  const bool is_exact = bits < 32 || is_double;  // the largest result is a value of the float type
+  if (is_exact) clamped = ordered_min_max(false, clamped, number(beyond - 1));
+  llvm::Value* result = is_signed || bits < 32 ? builder_.CreateFPToSI(clamped, wide) : builder_.CreateFPToUI(clamped, wide);
+  if (!is_exact) {
+    const uint64_t largest = is_signed ? 0x7FFFFFFFu : 0xFFFFFFFFu;
+    result = builder_.CreateSelect(builder_.CreateFCmpOGE(value, number(beyond)), splat(wide, largest), result);
+  }
+  if (is_signed) result = builder_.CreateSelect(builder_.CreateFCmpORD(value, value), result, splat(wide, 0));
+  return builder_.CreateTrunc(result, integer_type(bits, lanes));
 }
 
 llvm::Value* Emitter::cast_float(DType from, DType to, llvm::Value* value, int lanes) {

@@ -76,6 +76,7 @@ class Emitter {
 
   // conversions
   llvm::Value* cast(kernel::Type from, kernel::Type to, llvm::Value* value);
+  llvm::Value* saturate_vector(DType target, llvm::Value* value, int lanes);
   llvm::Value* cast_float(DType from, DType to, llvm::Value* value, int lanes);
   llvm::Value* widen_half(llvm::Value* half, int lanes);
   llvm::Value* narrow_to_half(llvm::Value* value, int lanes);
