@@ -82,6 +82,14 @@ Replacements decompose_block_movement(Rewriter& r) {
   return {r.reshape(moved, "joined", r.shape(r.node().outputs[0]))};
 }
 
+// What folding left because of its size: computed when it runs.
+Replacements decompose_constant_of_shape(Rewriter& r) {
+  const auto found = r.node().attributes.find("value");
+  const auto* value = found == r.node().attributes.end() ? nullptr : std::get_if<graph::Tensor>(&found->second);
+  const ValueId element = value == nullptr ? r.number(DType::Float32, 0) : r.constant("element", value->reshaped({}));
+  return {r.expand(element, "filled", r.shape(r.node().outputs[0]))};
+}
+
 // Keeps column >= row + k (upper) or column <= row + k (lower).
 Replacements decompose_trilu(Rewriter& r) {
   const ValueId x = r.input(0);

@@ -24,6 +24,7 @@ constexpr Row kRows[] = {
     {Op::BatchNormalization, decompose_batch_normalization, kWide},
     {Op::Celu, decompose_activation, kWide},
     {Op::Clip, decompose_clip},
+    {Op::ConstantOfShape, decompose_constant_of_shape},
     {Op::DepthToSpace, decompose_block_movement},
     {Op::DequantizeLinear, decompose_dequantize_linear},
     {Op::Dropout, decompose_dropout},

@@ -36,6 +36,7 @@ Replacements decompose_dropout(Rewriter& rewriter);
 Replacements decompose_split(Rewriter& rewriter);
 Replacements decompose_tile(Rewriter& rewriter);
 Replacements decompose_block_movement(Rewriter& rewriter);  // DepthToSpace, SpaceToDepth
+Replacements decompose_constant_of_shape(Rewriter& rewriter);
 Replacements decompose_trilu(Rewriter& rewriter);
 Replacements decompose_reverse_sequence(Rewriter& rewriter);
 Replacements decompose_one_hot(Rewriter& rewriter);

@@ -23,6 +23,8 @@ using graph::ValueKind;
 
 // Larger results stay computed at run time: folding saves little then, and a hostile model cannot exhaust memory.
 constexpr int64_t kMaxFoldedElements = int64_t{1} << 24;
+// A uniform tensor is stored as one value, however large; weights of synthetic models are made so.
+constexpr int64_t kMaxUniformElements = int64_t{1} << 28;
 // Products cost far more than they store.
 constexpr int64_t kMaxFoldedProductElements = int64_t{1} << 16;
 
@@ -100,17 +102,19 @@ class Folder {
 
   bool has_foldable_inputs(const Node& node) const {
     if (reads_only_the_shape(node.op)) return graph_.value(node.inputs[0]).type.has_static_shape();
-    bool reads_parameter = false;
-    for (const ValueId input : node.inputs) {
-      if (input == kNone) continue;
-      if (!graph_.is_constant(input)) return false;
-      reads_parameter = reads_parameter || graph_.value(input).kind == ValueKind::Parameter;
+    bool reads_parameter = false;  // other than for operands that are frozen in any case
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNone) continue;
+      if (!graph_.is_constant(node.inputs[i])) return false;
+      const bool is_parameter = graph_.value(node.inputs[i]).kind == ValueKind::Parameter;
+      reads_parameter = reads_parameter || (is_parameter && !is_program_operand(node.op, i));
     }
     return !reads_parameter || shapes_program(node);
   }
 
   bool has_foldable_size(const Node& node) const {
-    const int64_t limit = is_product(node.op) ? kMaxFoldedProductElements : kMaxFoldedElements;
+    const int64_t ordinary = is_product(node.op) ? kMaxFoldedProductElements : kMaxFoldedElements;
+    const int64_t limit = node.op == Op::ConstantOfShape ? kMaxUniformElements : ordinary;
     for (const ValueId output : node.outputs) {
       if (output == kNone || !graph_.value(output).type.has_static_shape()) continue;
       const int64_t count = graph_.value(output).type.num_elements();

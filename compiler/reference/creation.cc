@@ -23,12 +23,15 @@ Result<Tensors> evaluate_constant_of_shape(const Evaluation& e) {
   const Tensor* value = found == e.node.attributes.end() ? &zero : std::get_if<Tensor>(&found->second);
   if (value == nullptr) return error(Code::InvalidModel, "attribute 'value' of '%s' (ConstantOfShape) is no tensor", e.node.name.c_str());
   const std::vector<int64_t> shape = e.result_shape();
-  Tensors out;
-  visit_bits(value->dtype(), [&]<class T>(TypeTag<T>) {
-    out.push_back(Tensor::from<T>(value->dtype(), shape, std::vector<T>(static_cast<size_t>(graph::num_elements(shape)), value->at<T>(0))));
-  });
-  if (out.empty()) return e.unsupported_type(value->dtype());
-  return out;
+  const auto element = static_cast<size_t>(dtype_bits(value->dtype()) / 8);
+  if (element == 0) return e.unsupported_type(value->dtype());
+  // Weights of synthetic models are made here, hundreds of megabytes of one value: the bytes are written once.
+  std::vector<uint8_t> bytes(static_cast<size_t>(graph::num_elements(shape)) * element);
+  const std::span<const uint8_t> pattern = value->bytes().first(element);
+  const bool is_zero = std::all_of(pattern.begin(), pattern.end(), [](uint8_t byte) { return byte == 0; });
+  for (size_t at = 0; at < bytes.size() && !is_zero; at += element)
+    std::copy(pattern.begin(), pattern.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  return one(Tensor(value->dtype(), shape, std::move(bytes)));
 }
 
 Result<Tensors> evaluate_range(const Evaluation& e) {
