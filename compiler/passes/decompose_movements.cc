@@ -28,8 +28,11 @@ Replacements decompose_view(Rewriter& r) { return {r.reshape(r.input(0), "view",
 Replacements decompose_identity(Rewriter& r) { return {r.input(0)}; }
 
 Replacements decompose_dropout(Rewriter& r) {
-  const graph::Tensor* training = r.has_input(2) ? r.graph().tensor_of(r.input(2)) : nullptr;
-  if (r.has_input(2) && (training == nullptr || training->to_int64s()[0] != 0)) return {};
+  const auto operand = [&](size_t i) { return r.has_input(i) ? r.graph().tensor_of(r.input(i)) : nullptr; };
+  const graph::Tensor *ratio = operand(1), *training = operand(2);
+  const bool drops_nothing = ratio != nullptr && ratio->to_doubles()[0] == 0;
+  const bool is_inference = !r.has_input(2) || (training != nullptr && training->to_int64s()[0] == 0);
+  if (!is_inference && !drops_nothing) return {};
   Replacements results{r.input(0)};
   if (r.node().outputs.size() > 1) results.push_back(r.expand(r.number(DType::Bool, 1), "mask", r.shape(r.input(0))));
   return results;

@@ -28,9 +28,11 @@ Result<Tensors> evaluate_constant_of_shape(const Evaluation& e) {
   // Weights of synthetic models are made here, hundreds of megabytes of one value: the bytes are written once.
   std::vector<uint8_t> bytes(static_cast<size_t>(graph::num_elements(shape)) * element);
   const std::span<const uint8_t> pattern = value->bytes().first(element);
-  const bool is_zero = std::all_of(pattern.begin(), pattern.end(), [](uint8_t byte) { return byte == 0; });
-  for (size_t at = 0; at < bytes.size() && !is_zero; at += element)
-    std::copy(pattern.begin(), pattern.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  // What is filled already is copied behind itself, twice as much each time.
+  if (!bytes.empty()) std::copy(pattern.begin(), pattern.end(), bytes.begin());
+  for (size_t filled = element; filled < bytes.size(); filled *= 2) {
+    memcpy(bytes.data() + filled, bytes.data(), std::min(filled, bytes.size() - filled));
+  }
   return one(Tensor(value->dtype(), shape, std::move(bytes)));
 }
 

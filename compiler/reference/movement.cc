@@ -70,7 +70,9 @@ int64_t padded_source(int64_t position, int64_t extent, const std::string& mode)
 }  // namespace
 
 Result<Tensors> evaluate_same_elements(const Evaluation& e) {
-  if (e.op() == Op::Dropout && e.has_input(2) && e.inputs[2].to_int64s()[0] != 0) {
+  const bool is_training = e.op() == Op::Dropout && e.has_input(2) && e.inputs[2].to_int64s()[0] != 0;
+  const bool drops_nothing = e.has_input(1) && e.op() == Op::Dropout && e.inputs[1].to_doubles()[0] == 0;
+  if (is_training && !drops_nothing) {
     return error(Code::UnsupportedOperator, "'%s' (Dropout) is in training mode, expected inference", e.node.name.c_str());
   }
   Tensors out = one(e.inputs[0].reshaped(e.result_shape()));
