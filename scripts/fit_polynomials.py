@@ -34,7 +34,7 @@ def from_series(term, count=80):
 
 def erf_ratio(z):
     x = mp.sqrt(z)
-    return mp.erf(x) / x
+    return mp.erf(x) / x - 1
 
 
 def scaled_erfc(t):
@@ -82,8 +82,8 @@ def main():
         function = from_series(term)
         emit(f"k{name}32", comment, fit(function, low, high, single))
         emit(f"k{name}64", comment, fit(function, low, high, double))
-    emit("kErf32", "erf(x) / x in z = x^2 <= 1", fit(erf_ratio, mp.mpf("1e-40"), mp.mpf("1.001"), 8))
-    emit("kErf64", "erf(x) / x in z = x^2 <= 1", fit(erf_ratio, mp.mpf("1e-40"), mp.mpf("1.001"), 16))
+    emit("kErf32", "erf(x) / x - 1 in z = x^2 <= 1", fit(erf_ratio, mp.mpf("1e-40"), mp.mpf("1.001"), 8))
+    emit("kErf64", "erf(x) / x - 1 in z = x^2 <= 1", fit(erf_ratio, mp.mpf("1e-40"), mp.mpf("1.001"), 16))
     last = mp.mpf("0.6")  # x = 8
     first = mp.mpf(-1) / 3  # x = 1
     emit("kErfc32", "exp(x^2) erfc(x) in t = (x - 2) / (x + 2), 1 <= x <= 8", fit(scaled_erfc, first, last, 9))

@@ -233,10 +233,15 @@ Linear IndexMath::divide(const Linear& a, int64_t divisor) {
     const Range upper = range_of(multiples);
     if (upper.is_bounded() && upper.low >= 0 && lies_in(range_of(rest), 0, g - 1)) return divide(exact_quotient(multiples, g), divisor / g);
   }
-  if (a.terms.size() == 1 && a.constant == 0 && a.lane_step == 0 && a.terms[0].coefficient == 1) {
+  // (x / c + k) / d = (x + k c) / (c d).
+  if (a.terms.size() == 1 && a.constant >= 0 && a.lane_step == 0 && a.terms[0].coefficient == 1) {
     Expr inner = a.terms[0].atom;
     if (inner->kind == ExprKind::Binary && inner->binary == BinaryOp::Div && inner->b->kind == ExprKind::Const && inner->b->int_value > 0) {
-      return divide(form_of(inner->a), inner->b->int_value * divisor);
+      Linear shifted = form_of(inner->a);
+      if (range_of(shifted).low >= 0) {
+        shifted.constant += a.constant * inner->b->int_value;
+        return divide(shifted, inner->b->int_value * divisor);
+      }
     }
   }
   return quotient_atom(BinaryOp::Div, a, divisor);

@@ -124,6 +124,10 @@ Expr Lowering::load_external(ValueId value, const Index& index) {
 
 Values Lowering::values(ValueId value, Points points) {
   Values found(points.size());
+  if (value == tile_root) {
+    for (size_t i = 0; i < points.size(); ++i) found[i] = root_values.at(points[i]);
+    return found;
+  }
   std::vector<Index> missing;
   const auto key_of = [&](const Index& index) {
     Builder::CacheKey key{Builder::kFirstUserKey + value, index};
@@ -218,6 +222,8 @@ void Lowering::store(ValueId value, const Index& index, Expr element) {
   const int lanes = position->type.lanes;
   if (lanes == 1) return b().store(buffer, position, converted);
   Linear form = b().index_math().form_of(position);
+  const bool is_even = std::all_of(form.terms.begin(), form.terms.end(), [](const LinearTerm& term) { return term.atom->type.lanes == 1; });
+  if (!is_even) return b().store(buffer, position, b().splat(converted, lanes), 1, active);
   const int64_t stride = form.lane_step;
   form.lanes = 1;
   form.lane_step = 0;

@@ -170,7 +170,7 @@ Expr erf(Builder& b, Expr x) {
   x = k.let(x);
   Expr magnitude = k.let(b.min(b.abs(x), k.real(8)));
   Expr square = k.let(b.mul(magnitude, magnitude));
-  Expr small = b.mul(magnitude, polynomial(b, square, k.pick(kErf32, kErf64)));
+  Expr small = b.fma(magnitude, polynomial(b, square, k.pick(kErf32, kErf64)), magnitude);
   Expr t = k.let(b.div(b.sub(magnitude, k.real(2)), b.add(magnitude, k.real(2))));
   Expr rest = b.mul(exp(b, b.neg(square)), polynomial(b, t, k.pick(kErfc32, kErfc64)));
   return k.let(copy_sign(b, b.select(b.le(magnitude, k.real(1)), small, b.sub(k.real(1), rest)), x));

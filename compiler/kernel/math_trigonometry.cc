@@ -46,12 +46,13 @@ Angle reduce_large(const Kit& k, Expr x, int chunks) {
   Builder& b = k.b;
   constexpr int64_t kLowBits = (int64_t{1} << 27) - 1;
   Expr upper = k.let(b.bit_cast(b.bit_and(b.bit_cast(x, DType::Int64), k.integer(~kLowBits)), DType::Float64));
-  const Expr halves[] = {upper, k.let(b.sub(x, upper))};
+  // Scaled so that neither the last bits of 2 / pi nor the products underflow.
+  const Expr halves[] = {k.let(b.mul(upper, k.real(0x1p-256))), k.let(b.mul(b.sub(x, upper), k.real(0x1p-256)))};
   Expr quarters = k.real(0);  // whole quadrants so far
   Sum sum{k.real(0), k.real(0)};
   for (int i = 0; i < chunks; ++i) {
     // A quarter of the bits' value, so that whole numbers are whole turns.
-    const double bits = std::ldexp(static_cast<double>(kTwoOverPi[i]), -24 * (i + 1) - 2);
+    const double bits = std::ldexp(static_cast<double>(kTwoOverPi[i]), 256 - 24 * (i + 1) - 2);
     for (Expr half : halves) {
       Expr product = k.let(b.mul(half, k.real(bits)));
       Expr part = k.let(b.mul(b.sub(product, b.round_even(product)), k.real(4)));

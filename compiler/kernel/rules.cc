@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/kernel/tile_rules.h"
+
 namespace tiffin::kernel {
 
 namespace {
@@ -30,6 +32,8 @@ const LoweringRow kRows[] = {
     {Op::BitwiseNot, define_unary},
     {Op::BitwiseOr, define_binary},
     {Op::BitwiseXor, define_binary},
+    {Op::BlockedConv, define_tile_root},
+    {Op::BlockedDepthwiseConv, define_tile_root},
     {Op::Cast, define_unary},
     {Op::Ceil, define_unary},
     {Op::Clip, define_clip},
@@ -39,6 +43,8 @@ const LoweringRow kRows[] = {
     {Op::ConvTranspose, define_transposed_convolution},
     {Op::Cos, define_unary},
     {Op::Cosh, define_unary},
+    {Op::CumProd, nullptr, emit_scan, kSecondInput},
+    {Op::CumSum, nullptr, emit_scan, kSecondInput},
     {Op::Div, define_binary},
     {Op::Elu, define_unary},
     {Op::Equal, define_binary},
@@ -54,6 +60,7 @@ const LoweringRow kRows[] = {
     {Op::Gemm, define_gemm},
     {Op::Greater, define_binary},
     {Op::GreaterOrEqual, define_binary},
+    {Op::GRU, nullptr, emit_recurrence},
     {Op::HardSigmoid, define_unary},
     {Op::Identity, define_identity},
     {Op::IsInf, define_unary},
@@ -64,6 +71,7 @@ const LoweringRow kRows[] = {
     {Op::LessOrEqual, define_binary},
     {Op::Log, define_unary},
     {Op::LogSoftmax, define_softmax},
+    {Op::LSTM, nullptr, emit_recurrence},
     {Op::MatMul, define_matmul},
     {Op::MatMulInteger, define_matmul},
     {Op::Max, define_binary},
@@ -74,6 +82,7 @@ const LoweringRow kRows[] = {
     {Op::Neg, define_unary},
     {Op::Not, define_unary},
     {Op::Or, define_binary},
+    {Op::PackedMatMul, define_tile_root},
     {Op::Pad, define_pad, nullptr, kSecondInput | 1u << 3},
     {Op::Pow, define_binary},
     {Op::PRelu, define_binary},
@@ -88,8 +97,12 @@ const LoweringRow kRows[] = {
     {Op::ReduceSumSquare, define_reduction, nullptr, kSecondInput},
     {Op::Relu, define_unary},
     {Op::Reshape, define_reshape, nullptr, kSecondInput},
+    {Op::Resize, define_resize, nullptr, inputs_from(1)},
     {Op::RMSNormalization, define_normalization},
+    {Op::RNN, nullptr, emit_recurrence},
     {Op::Round, define_unary},
+    {Op::ScatterElements, nullptr, emit_scatter_elements},
+    {Op::ScatterND, nullptr, emit_scatter_nd},
     {Op::Sigmoid, define_unary},
     {Op::Sign, define_unary},
     {Op::Sin, define_unary},
@@ -105,6 +118,7 @@ const LoweringRow kRows[] = {
     {Op::Swish, define_unary},
     {Op::Tan, define_unary},
     {Op::Tanh, define_unary},
+    {Op::TopK, nullptr, emit_top_k, kSecondInput},
     {Op::Transpose, define_transpose},
     {Op::Unsqueeze, define_reshape, nullptr, kSecondInput},
     {Op::Where, define_where},

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "test/kernels/kernel_cases.h"
+
+namespace tiffin::kernel_cases {
+namespace {
+
+using graph::Attributes;
+using graph::Op;
+using graph::ValueId;
+
+std::vector<int64_t> random_shape(Case& c, int most_axes = 4) {
+  static constexpr int64_t kExtents[] = {1, 2, 3, 5, 7, 16, 17, 33};
+  std::vector<int64_t> shape(static_cast<size_t>(c.extent(0, most_axes)));
+  for (int64_t& extent : shape) extent = kExtents[c.extent(0, 7)];
+  return shape;
+}
+
+std::vector<int64_t> broadcastable(Case& c, std::vector<int64_t> shape) {
+  for (int64_t& extent : shape) extent = c.extent(0, 3) == 0 ? 1 : extent;
+  const int64_t dropped = shape.empty() || c.extent(0, 2) != 0 ? 0 : c.extent(0, static_cast<int64_t>(shape.size()));
+  shape.erase(shape.begin(), shape.begin() + dropped);
+  return shape;
+}
+
+TEST(Elementwise, UnaryFloatOperators) {
+  const Op ops[] = {Op::Abs,   Op::Acos,    Op::Asin, Op::Asinh,       Op::Atan,  Op::Ceil,     Op::Cos,       Op::Cosh, Op::Elu, Op::Erf,
+                    Op::Exp,   Op::Floor,   Op::Gelu, Op::HardSigmoid, Op::IsInf, Op::IsNaN,    Op::LeakyRelu, Op::Log,  Op::Neg, Op::Relu,
+                    Op::Round, Op::Sigmoid, Op::Sign, Op::Sin,         Op::Sinh,  Op::Softplus, Op::Sqrt,      Op::Tanh};
+  uint64_t seed = 100;
+  for (Op op : ops) {
+    for (DType dtype : {DType::Float32, DType::Float64, DType::Float16}) {
+      if (dtype != DType::Float32 && (op == Op::IsInf || op == Op::IsNaN)) continue;
+      Case c(seed++);
+      c.graph.set_outputs({c.node(op, {c.input(dtype, random_shape(c))})});
+      SCOPED_TRACE(std::string(graph::op_name(op)));
+      expect_agreement(c);
+    }
+  }
+}
+
+TEST(Elementwise, BinaryOperatorsBroadcast) {
+  const Op ops[] = {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Min, Op::Less, Op::LessOrEqual, Op::Equal, Op::Pow};
+  uint64_t seed = 300;
+  for (Op op : ops) {
+    for (DType dtype : {DType::Float32, DType::Float64, DType::Int32, DType::Int64, DType::UInt8, DType::BFloat16}) {
+      if ((op == Op::Pow || op == Op::Less || op == Op::LessOrEqual || op == Op::Equal) && (dtype == DType::BFloat16 || dtype == DType::UInt8))
+        continue;
+      Case c(seed++);
+      const auto shape = random_shape(c);
+      const bool is_pow = op == Op::Pow;
+      ValueId a = c.input(dtype, shape, is_pow ? 1 : -9, 9), b = c.input(dtype, broadcastable(c, shape), is_pow ? 0 : -5, 5);
+      c.graph.set_outputs({c.node(op, {a, b})});
+      SCOPED_TRACE(std::string(graph::op_name(op)) + " " + std::string(dtype_name(dtype)));
+      expect_agreement(c);
+    }
+  }
+}
+
+TEST(Elementwise, IntegerOperators) {
+  uint64_t seed = 500;
+  for (Op op : {Op::BitwiseAnd, Op::BitwiseOr, Op::BitwiseXor, Op::Mod}) {
+    for (DType dtype : {DType::Int8, DType::Int32, DType::UInt16, DType::Int64}) {
+      Case c(seed++);
+      const auto shape = random_shape(c);
+      c.graph.set_outputs({c.node(op, {c.input(dtype, shape, 1, 90), c.input(dtype, shape, 1, 20)})});
+      expect_agreement(c);
+    }
+  }
+}
+
+TEST(Elementwise, CastsBetweenAllTypes) {
+  const DType dtypes[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int8,
+                          DType::Int32,   DType::Int64,   DType::UInt8,   DType::Bool};
+  uint64_t seed = 600;
+  for (DType from : dtypes) {
+    for (DType to : dtypes) {
+      Case c(seed++);
+      ValueId x = c.input(from, {3, 37}, -100, 100);
+      c.graph.set_outputs({c.node(Op::Cast, {x}, Attributes{{"to", static_cast<int64_t>(to)}})});
+      SCOPED_TRACE(std::string(dtype_name(from)) + " to " + std::string(dtype_name(to)));
+      expect_agreement(c);
+    }
+  }
+}
+
+TEST(Elementwise, ChainsOfOperatorsFuse) {
+  for (uint64_t seed = 700; seed < 720; ++seed) {
+    Case c(seed);
+    const auto shape = random_shape(c);
+    ValueId x = c.input(DType::Float32, shape), y = c.input(DType::Float32, broadcastable(c, shape)),
+            z = c.input(DType::Bool, broadcastable(c, shape), 0, 3);
+    ValueId sum = c.node(Op::Add, {x, y});
+    ValueId gate = c.node(Op::Sigmoid, {sum});
+    ValueId product = c.node(Op::Mul, {sum, gate});
+    ValueId chosen = c.node(Op::Where, {z, product, x});
+    c.graph.set_outputs({chosen, sum});
+    expect_agreement(c);
+  }
+}
+
+TEST(Elementwise, EmptyTensorsHaveNoUnits) {
+  Case c(1);
+  c.graph.set_outputs({c.node(Op::Add, {c.input(DType::Float32, {3, 0}), c.input(DType::Float32, {1})})});
+  expect_agreement(c);
+}
+
+}  // namespace
+}  // namespace tiffin::kernel_cases
