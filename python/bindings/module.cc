@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/bindings/module.h"
+
+#include <nanobind/stl/string.h>
+
+#include <string>
+#include <utility>
+
+#include "python/bindings/executor.h"
+#include "python/bindings/params.h"
+#include "python/bindings/raise.h"
+
+namespace tiffin::python {
+namespace {
+
+using runtime::Module;
+using runtime::Source;
+
+runtime::LoadOptions load_options(const std::string& verify, bool copy, bool strict) {
+  runtime::LoadOptions options;
+  options.copy = copy;
+  options.strict = strict;
+  if (verify == "none") {
+    options.verify = runtime::VerifyLevel::None;
+  } else if (verify == "all") {
+    options.verify = runtime::VerifyLevel::All;
+  } else if (verify != "code") {
+    raise(error(Code::InvalidArgument, "verify is '%s', expected is 'none', 'code' or 'all'", verify.c_str()));
+  }
+  return options;
+}
+
+LoadedModule load(Result<Source> source, const runtime::LoadOptions& options, nb::object memory) {
+  Source opened = take(std::move(source));
+  auto loaded = [&] {
+    const nb::gil_scoped_release unlocked;
+    return Module::load(std::move(opened), options);
+  }();
+  return {take(std::move(loaded)), std::move(memory)};
+}
+
+LoadedModule load_file(const nb::bytes& path, const std::string& verify, bool copy, bool strict) {
+  return load(Source::open(to_path(path)), load_options(verify, copy, strict), nb::none());
+}
+
+LoadedModule load_descriptor(int descriptor, uint64_t offset, uint64_t length, const std::string& verify, bool copy, bool strict) {
+  return load(Source::from_descriptor(descriptor, offset, length), load_options(verify, copy, strict), nb::none());
+}
+
+LoadedModule load_memory(const nb::object& bytes, const std::string& verify, bool copy, bool strict) {
+  nb::object memory = nb::steal(PyMemoryView_FromObject(bytes.ptr()));
+  if (!memory.is_valid()) throw nb::python_error();
+  const Py_buffer& view = *PyMemoryView_GET_BUFFER(memory.ptr());
+  const std::span<const uint8_t> content(static_cast<const uint8_t*>(view.buf), static_cast<size_t>(view.len));
+  return load(Source::from_memory(content), load_options(verify, copy, strict), std::move(memory));
+}
+
+nb::list function_names(const LoadedModule& self) {
+  nb::list names;
+  for (const abi::Entry* entry : *self.module->variant().entries()) names.append(to_text(runtime::view(entry->name())));
+  return names;
+}
+
+nb::list parameter_names(const LoadedModule& self) {
+  nb::list names;
+  for (const params::ParamEntry& entry : self.module->artifact().storage_plan().parameters()) names.append(to_text(entry.name));
+  return names;
+}
+
+nb::dict get_params(const LoadedModule& self) {
+  if (!self.module->parameters()) raise(error(Code::MissingParam, "the artifact holds no weights"));
+  return to_dict(take(runtime::ParameterView::of_set(self.module, self.module->parameters())), self.memory);
+}
+
+}  // namespace
+
+nb::dict to_dict(const Module& module, const runtime::LoadReport& report) {
+  nb::list fallbacks;
+  for (const char* text : report.fallbacks()) fallbacks.append(to_text(text));
+  nb::dict phases;
+  for (const runtime::LoadPhase& phase : report.phases()) phases[phase.name] = static_cast<double>(phase.ns) * 1e-6;
+  nb::dict out;
+  out["variant"] = to_text(runtime::view(module.variant().target()));
+  out["fallbacks"] = fallbacks;
+  out["mapped_bytes"] = report.mapped_bytes;
+  out["copied_bytes"] = report.copied_bytes;
+  out["repacked_bytes"] = report.repacked_bytes;
+  out["phases_ms"] = phases;
+  return out;
+}
+
+void define_module(nb::module_& module) {
+  nb::class_<LoadedModule>(module, "LoadedModule")
+      .def("function_names", &function_names)
+      .def("parameter_names", &parameter_names)
+      .def("find_function", [](const LoadedModule& self, const std::string& name) { (void)take(self.module->find_entry(name)); })
+      .def("get_params", &get_params)
+      .def("report", [](const LoadedModule& self) { return to_dict(*self.module, self.module->report()); })
+      .def("create_executor", &create_executor, nb::arg("name"), nb::arg("threads"));
+  module.def("load_file", &load_file, nb::arg("path"), nb::arg("verify"), nb::arg("copy"), nb::arg("strict"));
+  module.def("load_descriptor", &load_descriptor, nb::arg("descriptor"), nb::arg("offset"), nb::arg("length"), nb::arg("verify"), nb::arg("copy"),
+             nb::arg("strict"));
+  module.def("load_memory", &load_memory, nb::arg("bytes"), nb::arg("verify"), nb::arg("copy"), nb::arg("strict"));
+}
+
+}  // namespace tiffin::python

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every wrong use is an error with a code, a remedy, and the built-in class that a Python user would catch."""
+import pickle
+
+import numpy as np
+import pytest
+
+import tiffin
+
+
+def test_names(gmod, library, x, raised):
+    failure = raised("UnknownInput", gmod.set_input, "date", x)
+    assert isinstance(failure, KeyError) and "'data'" in str(failure) and failure.remedy in str(failure) and failure.code in str(failure)
+    raised("UnknownInput", gmod.run, date=x)
+    raised("UnknownInput", gmod.set_input, data=x, dat=x)
+    lib = tiffin.load_module(library)
+    assert isinstance(raised("MissingFunction", lambda: lib["absent"]), KeyError)
+    raised("MissingFunction", lib.get_function, "run")
+    assert isinstance(raised("InvalidArgument", gmod.set_input, 1, x), ValueError)
+    raised("InvalidArgument", gmod.get_output, "z")
+
+
+def test_a_dict_as_one_input(gmod, x, raised):
+    for call in (lambda: gmod.set_input({"data": x}), lambda: gmod.set_input("data", {"data": x})):
+        assert "**" in str(raised("InvalidArgument", call))
+
+
+def test_shapes_and_types(gmod, x, raised):
+    failure = raised("ShapeMismatch", gmod.set_input, "data", x[:, :7])
+    assert isinstance(failure, ValueError) and "[1,7]" in str(failure) and "[1,8]" in str(failure)
+    raised("ShapeMismatch", gmod.set_input, "data", x[0])
+    failure = raised("TypeMismatch", gmod.set_input, "data", x.astype(np.float64))
+    assert isinstance(failure, ValueError) and "float64" in str(failure)
+    raised("TypeMismatch", gmod.set_input, "data", x.astype(np.float16))
+    raised("TypeMismatch", gmod.set_input, "data", x.astype(np.int32))
+    raised("TypeMismatch", gmod.set_input, "data", [[0.0] * 8])  # Python's floats are float64
+    raised("TypeMismatch", gmod.set_input, "data", np.array([["a"] * 8]))
+    raised("TypeMismatch", gmod.set_input, "data", np.array([[None] * 8]))
+    raised("TypeMismatch", gmod.set_input, "data", np.zeros((1, 8), "datetime64[s]"))
+    raised("UnsetInput", gmod.run)
+
+
+def test_parameters(gmod, thin, dense, x, raised):
+    params = dict(dense.params)
+    assert isinstance(raised("UnknownParam", gmod.set_input, **params, extra=x), KeyError)
+    executor = tiffin.load_module(thin)["default"]()
+    failure = raised("MissingParam", executor.set_input, **{key: params[key] for key in list(params)[:2]})
+    assert "fc2.weight" in str(failure) and "fc2.bias" in str(failure)
+    wrong = {**params, "fc1.weight": params["fc1.weight"].T.copy(), "fc1.bias": params["fc1.bias"].astype(np.float64)}
+    failure = raised("ParamTypeMismatch", executor.set_input, **wrong)
+    assert isinstance(failure, ValueError) and "fc1.weight" in str(failure) and "fc1.bias" in str(failure)
+    raised("ParamShapeMismatch", executor.set_input, **{**params, "fc1.weight": wrong["fc1.weight"]})
+    raised("ShapeMismatch", executor.set_input, data=x[0], **params)
+    raised("MissingParam", executor.run, data=x)  # nothing of the failed calls took effect
+    raised("InvalidArgument", executor.load_params, 5)
+    raised("InvalidParams", executor.load_params, b"not a parameter file")
+    raised("Truncated", executor.load_params, tiffin.save_param_dict(params)[:-1])
+    assert isinstance(raised("Io", executor.load_params, "absent.params"), FileNotFoundError)
+
+
+def test_files(folder, library, raised):
+    failure = raised("Io", tiffin.load_module, folder / "absent.so")
+    assert isinstance(failure, FileNotFoundError) and failure.errno == 2
+    raised("Io", tiffin.load_module, folder)
+    (folder / "text.so").write_text("a text file that is no library\n" * 10)
+    assert isinstance(raised("NotAnArtifact", tiffin.load_module, folder / "text.so"), ValueError)
+    with pytest.raises(tiffin.Error):
+        tiffin.load_module(library.read_bytes()[:-1])
+    raised("InvalidArgument", tiffin.load_module, None)
+    raised("InvalidArgument", tiffin.load_module, "a\0b")
+    raised("InvalidArgument", tiffin.load_module, library, verify="some")
+    raised("InvalidParams", tiffin.load_param_dict, b"no parameters at all")
+    raised("InvalidArgument", tiffin.load_param_dict, "path")
+    raised("InvalidArgument", tiffin.save_param_dict, {1: np.zeros(1)})
+
+
+def test_compiling(dense, compiled, folder, raised):
+    assert isinstance(raised("Io", tiffin.compile, folder / "absent.onnx"), FileNotFoundError)
+    (folder / "broken.onnx").write_bytes(dense.path.read_bytes()[:100])
+    assert isinstance(raised("InvalidModel", tiffin.compile, folder / "broken.onnx"), ValueError)
+    raised("UnsupportedTarget", tiffin.compile, dense.path, target="llvm -mcpu=unheard-of")
+    raised("UnsupportedTarget", tiffin.compile, dense.path, target=["llvm", "opencl"])
+    raised("InvalidArgument", tiffin.compile, dense.path, params="inside")
+    raised("InvalidArgument", tiffin.compile, dense.path, opt_level=4)
+    raised("InvalidArgument", tiffin.compile, dense.path, dims={"batch": "one"})
+    raised("InvalidArgument", tiffin.compile, b"bytes of a model")
+    raised("InvalidArgument", compiled.export_library, folder / "dense.tar")
+    raised("Io", compiled.export_library, folder / "absent" / "dense.so")
+    raised("InvalidArgument", compiled.export_params, folder / "dense.bin")
+
+
+def test_devices(library, raised):
+    function = tiffin.load_module(library)["default"]
+    raised("DeviceUnavailable", function, tiffin.device("cuda", 0))
+    raised("DeviceUnavailable", function, tiffin.cpu(1))
+    raised("InvalidArgument", function, "cpu")
+    raised("InvalidArgument", function, tiffin.cpu(0), threads=-1)
+    raised("InvalidArgument", tiffin.GraphModule, "default")
+
+
+def test_an_error_survives_pickling(raised, folder):
+    failure = raised("Io", tiffin.load_module, folder / "absent.so")
+    again = pickle.loads(pickle.dumps(failure))
+    assert type(again) is type(failure) and str(again) == str(failure) and again.code == "Io"
+    detailed = tiffin.Error("Strict", "a fallback was taken", "remove it", {"count": 1})
+    assert detailed.details == {"count": 1} and "count: 1" in str(detailed) and "remove it" in str(detailed)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Tiffin raises: tiffin.Error, and subclasses that are also the built-in exception a Python user would catch there."""
+import errno
+import os
+from typing import Any, Mapping, Optional
+
+
+class Error(Exception):
+    """A named failure. `code` is stable ("ShapeMismatch", see `tiffin errors`), `remedy` says what can be done, `details` holds named facts."""
+
+    def __init__(self, code: str, message: str, remedy: str = "", details: Optional[Mapping[str, Any]] = None):
+        Exception.__init__(self, code, message, remedy, dict(details or {}))
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+        self.details = dict(details or {})
+
+    def __str__(self) -> str:
+        lines = [f"error[{self.code}]: {self.message}"]
+        if self.remedy:
+            lines.append(f"remedy: {self.remedy}")
+        lines += [f"{name}: {value}" for name, value in self.details.items()]
+        return "\n  ".join(lines)
+
+    def __reduce__(self):
+        return type(self), (self.code, self.message, self.remedy, self.details)
+
+
+class UnknownNameError(Error, KeyError):
+    """A function, input or parameter that is not there."""
+
+
+class InvalidValueError(Error, ValueError):
+    """A value, shape or file content that does not fit."""
+
+
+class ElementTypeError(Error, ValueError, TypeError):
+    """Elements of another type than expected; nothing is converted silently."""
+
+
+class FileError(Error, OSError):
+    """The system could not read or write a file."""
+
+
+class FileAbsentError(FileError, FileNotFoundError):
+    """A file or folder that does not exist."""
+
+
+class IndexRangeError(Error, IndexError):
+    """An element of an index tensor lies outside the axis that it indexes."""
+
+
+class NoMemoryError(Error, MemoryError):
+    """The system gave no more memory."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Something that this version cannot compile."""
+
+
+_CLASSES = {
+    **dict.fromkeys(("MissingFunction", "UnknownInput", "UnknownParam"), UnknownNameError),
+    **dict.fromkeys(("TypeMismatch", "ParamTypeMismatch"), ElementTypeError),
+    **dict.fromkeys(("UnsupportedOperator", "UnsupportedType"), UnsupportedError),
+    **dict.fromkeys(
+        ("InvalidModel", "UnsupportedTarget", "ShapeMismatch", "UnsetInput", "InvalidParams", "MissingParam", "ParamShapeMismatch",
+         "ParamDigestMismatch", "NotAnArtifact", "Truncated", "DigestMismatch", "FormatTooNew", "FormatTooOld", "AbiMismatch", "InvalidInput",
+         "OpenShape", "InvalidArgument"), InvalidValueError),
+    "Io": FileError,
+    "IndexOutOfRange": IndexRangeError,
+    "OutOfMemory": NoMemoryError,
+}
+
+
+def from_status(code: str, message: str, remedy: str = "", details: Optional[Mapping[str, Any]] = None) -> Error:
+    """The exception of a code; the extension modules make theirs here."""
+    chosen = _CLASSES.get(code, Error)
+    is_absent = code == "Io" and os.strerror(errno.ENOENT) in message
+    failure = (FileAbsentError if is_absent else chosen)(code, message, remedy, details)
+    if is_absent:
+        failure.errno = errno.ENOENT
+    return failure
+
+
+def invalid_argument(message: str, remedy: str = "", **details: Any) -> Error:
+    return from_status("InvalidArgument", message, remedy or "see the allowed values in the message", details)
