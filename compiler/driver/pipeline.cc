@@ -8,9 +8,17 @@
 #include "compiler/graph/printer.h"
 #include "compiler/graph/verifier.h"
 #include "compiler/passes/block_channels.h"
+#include "compiler/passes/cancel_transposes.h"
 #include "compiler/passes/decompose_operators.h"
+#include "compiler/passes/eliminate_common.h"
 #include "compiler/passes/fold_constants.h"
+#include "compiler/passes/fold_scale_shift.h"
 #include "compiler/passes/pack_weights.h"
+#include "compiler/passes/recognise_gelu.h"
+#include "compiler/passes/recognise_layer_norm.h"
+#include "compiler/passes/recognise_rms_norm.h"
+#include "compiler/passes/recognise_softmax.h"
+#include "compiler/passes/simplify_graph.h"
 
 namespace tiffin::driver {
 namespace {
@@ -19,6 +27,16 @@ constexpr PassRow kPipeline[] = {
     {passes::fold_constants, "fold_constants", 0, "first: it infers every type, and removes shape arithmetic and constant If"},
     {passes::decompose_operators, "decompose_operators", 0, "needs static types; leaves the primitives that everything below knows"},
     {passes::fold_constants, "fold_decomposed", 0, "decomposition makes constant operands that lowering wants folded"},
+    {passes::simplify_graph, "simplify_graph", 1, "before patterns are looked for: no-ops hide them"},
+    {passes::eliminate_common, "eliminate_common", 1, "patterns expect equal expressions to be one value"},
+    {passes::recognise_gelu, "recognise_gelu", 2, "needs every factor of the formula in its place, so before factors are folded"},
+    {passes::recognise_layer_norm, "recognise_layer_norm", 2, "before scale and shift are folded: gamma and beta belong to it"},
+    {passes::recognise_rms_norm, "recognise_rms_norm", 2, "after layer normalisation, which has the same heart"},
+    {passes::recognise_softmax, "recognise_softmax", 2, "any time after eliminate_common"},
+    {passes::cancel_transposes, "cancel_transposes", 2, "after patterns, which know trailing axes only; before folding, which wants operators side by side"},
+    {passes::fold_scale_shift, "fold_scale_shift", 2, "before bias and weights are packed: it takes the bias out of convolutions"},
+    {passes::fold_constants, "fold_shifts", 2, "vectors that depend on no parameter are computed now"},
+    {passes::simplify_graph, "simplify_again", 1, "movements that the passes above left side by side join"},
     {passes::pack_weights, "pack_weights", 1, "after every pass that matches products or reads weights"},
     {passes::block_channels, "block_channels", 1, "after fusable forms are settled: it changes the shape of every activation"},
     {passes::fold_constants, "fold_layouts", 1, "layouts of constants are computed now"},

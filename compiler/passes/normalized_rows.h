@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// d / Sqrt(ReduceMean(d ** 2) + epsilon) over trailing axes, the heart of layer and RMS normalisation; for the passes that recognise these.
+#pragma once
+
+#include "compiler/passes/pattern.h"
+
+namespace tiffin::passes {
+
+struct NormalizedRows {
+  ValueId rows = graph::kNone;  // d
+  int64_t axis = 0;             // the first of the axes
+  double epsilon = 0;
+  std::vector<ValueId> numbers;  // to freeze
+};
+
+// Matches the node that computes the quotient.
+std::optional<NormalizedRows> match_normalized_rows(const Pattern& pattern, const Node& node);
+
+// The axis that a reduction to one element a row begins at: its axes are all from there on. Nothing for another reduction.
+std::optional<int64_t> trailing_axis(const Pattern& pattern, const Node& reduction);
+
+// Whether `value` has one element for each element of a row of `x` from `axis` on, or one in all.
+bool is_row(const Pattern& pattern, ValueId value, ValueId x, int64_t axis);
+
+// `value` as a tensor of the row's shape, or as it is when it has one element.
+ValueId row_shaped(Rewriter& rewriter, ValueId value, const std::string& part, ValueId x, int64_t axis);
+
+// The reader of `value` when it is its only one, that operator, and its other operand is a row.
+const Node* row_reader(const Pattern& pattern, ValueId value, Op op, ValueId x, int64_t axis);
+
+}  // namespace tiffin::passes
