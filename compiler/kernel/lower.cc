@@ -7,6 +7,7 @@
 #include "compiler/kernel/nest.h"
 #include "compiler/kernel/rules.h"
 #include "compiler/kernel/scalar.h"
+#include "compiler/kernel/tile_rules.h"
 
 namespace tiffin::kernel {
 
@@ -61,7 +62,11 @@ Result<LoweredKernel> lower_group(const graph::Graph& graph, std::span<const gra
   LoweredKernel lowered;
   const graph::Node& last = graph.node(nodes.back());
   const LoweringRow* row = lowering_row(last.op);
-  if (row->procedure != nullptr) {
+  const TileRoot tile_root = find_tile_root(lowering);
+  if (tile_root.rule != nullptr) {
+    TIFFIN_TRY(emit_tiles(lowering, tile_root));
+    lowered.in_place = tile_in_place_pairs(lowering, tile_root);
+  } else if (row->procedure != nullptr) {
     TIFFIN_TRY(row->procedure(lowering, last));
   } else if (!lowering.outputs().empty()) {
     emit_nests(lowering);

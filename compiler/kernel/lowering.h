@@ -101,6 +101,7 @@ class Lowering {
 
   // Elements of the group's heavy root that a tile has computed (tile.h): its element function looks them up here.
   std::map<Index, Expr> root_values;
+  graph::ValueId tile_root = graph::kNone;
 
   // ---- loops ----
   int lanes_for(DType dtype) const;
