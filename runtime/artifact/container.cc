@@ -37,7 +37,7 @@ std::string_view section_name(const tiffin_section& entry) {
 
 bool is_content(uint32_t kind) { return kind != TIFFIN_SECTION_CREATED && kind != TIFFIN_SECTION_SIGNATURE; }
 
-bool is_bulk(tiffin_section_kind kind) { return kind == TIFFIN_SECTION_WEIGHTS || kind == TIFFIN_SECTION_GOLDEN; }
+bool is_bulk(uint32_t kind) { return kind == TIFFIN_SECTION_WEIGHTS || kind == TIFFIN_SECTION_GOLDEN; }
 
 Status digest_error(const Source& source, const char* what, const Digest& actual, const Digest& expected) {
   return error(Code::DigestMismatch, "'%s': the digest of %s is %.16s…, recorded is %.16s…", source.name(), what, to_text(actual).text,
@@ -118,7 +118,7 @@ Result<Section> Container::read_entry(const tiffin_section& entry) {
   const char* name = arena_.copy_text(section.name);
   if (name == nullptr) return error(Code::OutOfMemory, "no memory for the sections of '%s'", source_.name());
   section.name = name;
-  section.kind = static_cast<tiffin_section_kind>(entry.kind);
+  section.kind = entry.kind;
   section.version = entry.version;
   section.is_required = (entry.flags & TIFFIN_SECTION_REQUIRED) != 0;
   section.length = entry.length;
@@ -186,7 +186,7 @@ Result<Container> Container::open(Source source, VerifyLevel level) {
     const bool is_known = section.kind >= TIFFIN_SECTION_MANIFEST && section.kind <= TIFFIN_SECTION_SIGNATURE;
     if (is_known || !section.is_required) continue;
     return error(Code::FormatTooNew, "'%s' needs its section '%s' of kind %u to be understood, this runtime (format %u.%u) does not know it",
-                 container.source_.name(), section.name.data(), static_cast<unsigned>(section.kind), TIFFIN_FORMAT_MAJOR, TIFFIN_FORMAT_MINOR);
+                 container.source_.name(), section.name.data(), section.kind, TIFFIN_FORMAT_MAJOR, TIFFIN_FORMAT_MINOR);
   }
   return container;
 }

@@ -17,7 +17,7 @@
 namespace tiffin::runtime {
 
 struct Section {
-  tiffin_section_kind kind{};
+  uint32_t kind = 0;  // tiffin_section_kind, or one that this version does not know
   std::string_view name;
   uint32_t version = 0;
   bool is_required = false;

@@ -125,7 +125,7 @@ class Builder {
     const Digest parameter = weight_digest(spec_);
     const std::vector<uint8_t> plan = plan_bytes();
     uint64_t at = TIFFIN_SO_HEADER_ADDRESS + kPage;
-    const auto add = [&](tiffin_section_kind kind, const char* name, const std::vector<uint8_t>& bytes) {
+    const auto add = [&](uint32_t kind, const char* name, const std::vector<uint8_t>& bytes) {
       place(kind, name, bytes, at);
       at = (at + bytes.size() + 63) / 64 * 64;
     };
@@ -135,7 +135,7 @@ class Builder {
     std::vector<uint8_t> uniform(sizeof(float));
     memcpy(uniform.data(), &spec_.uniform, sizeof(float));
     add(TIFFIN_SECTION_CONSTANTS, "constants", uniform);
-    if (spec_.extra_kind != 0) add(static_cast<tiffin_section_kind>(spec_.extra_kind), "novelty", {1, 2, 3});
+    if (spec_.extra_kind != 0) add(spec_.extra_kind, "novelty", {1, 2, 3});
     const uint64_t front_end = at;
     place_code();
     uint64_t end = kCodeAddress + kConstantBytes + spec_.code_shift + spec_.kernel.size();
@@ -159,7 +159,7 @@ class Builder {
     if (file_.size() < offset + count) file_.resize(offset + count);
     if (count > 0) memcpy(file_.data() + offset, bytes, count);
   }
-  tiffin_section& place(tiffin_section_kind kind, const char* name, const std::vector<uint8_t>& bytes, uint64_t at) {
+  tiffin_section& place(uint32_t kind, const char* name, const std::vector<uint8_t>& bytes, uint64_t at) {
     put(at, bytes.data(), bytes.size());
     tiffin_section section{};
     section.kind = kind;

@@ -77,7 +77,7 @@ TEST(GraphExecutor, RunsFromMemoryAndFromAnyOffsetOfAFile) {
   for (const size_t offset : {size_t{0}, size_t{4096}, size_t{64}, size_t{13}}) {
     FILE* stream = tmpfile();
     ASSERT_NE(stream, nullptr);
-    const std::vector<uint8_t> before(offset, 0xEE);
+    const std::vector<uint8_t> before(offset + 1, 0xEE);
     ASSERT_EQ(fwrite(before.data(), 1, offset, stream) + fwrite(file.data(), 1, file.size(), stream) + fwrite("tail", 1, 4, stream),
               offset + file.size() + 4);
     fflush(stream);
