@@ -69,8 +69,8 @@ def emit(name, comment, values):
 
 
 def two_over_pi(bits, chunk):
-    value = mp.floor(2 / mp.pi * mp.mpf(2) ** bits)
-    value = int(value)
+    with mp.workprec(bits + 100):
+        value = int(mp.floor(2 / mp.pi * mp.mpf(2) ** bits))
     return [(value >> (bits - chunk * (i + 1))) & ((1 << chunk) - 1) for i in range(bits // chunk)]
 
 
