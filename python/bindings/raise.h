@@ -23,8 +23,8 @@ inline nb::str to_text(std::string_view text) {
 
 // Raises the class of tiffin.errors that fits the code. The interpreter lock is held.
 [[noreturn]] inline void raise(const Status& status) {
-  const nb::object failure = nb::module_::import_("tiffin.errors")
-                                 .attr("from_status")(code_row(status.code()).name, to_text(status.message()), to_text(status.remedy()));
+  const nb::object failure =
+      nb::module_::import_("tiffin.errors").attr("from_status")(code_row(status.code()).name, to_text(status.message()), to_text(status.remedy()));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(failure.ptr())), failure.ptr());
   throw nb::python_error();
 }

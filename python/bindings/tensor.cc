@@ -18,8 +18,8 @@ struct FormatRow {
   const char* format;  // of Python's struct module, with PEP 3118's complex ones
 };
 constexpr FormatRow kFormats[] = {
-    {DType::Float32, "f"}, {DType::Float64, "d"}, {DType::Float16, "e"}, {DType::Int8, "b"},   {DType::Int16, "h"},
-    {DType::Int32, "i"},   {DType::Int64, "q"},   {DType::UInt8, "B"},   {DType::UInt16, "H"}, {DType::UInt32, "I"},
+    {DType::Float32, "f"}, {DType::Float64, "d"}, {DType::Float16, "e"},    {DType::Int8, "b"},        {DType::Int16, "h"},
+    {DType::Int32, "i"},   {DType::Int64, "q"},   {DType::UInt8, "B"},      {DType::UInt16, "H"},      {DType::UInt32, "I"},
     {DType::UInt64, "Q"},  {DType::Bool, "?"},    {DType::Complex64, "Zf"}, {DType::Complex128, "Zd"},
 };
 
@@ -186,9 +186,22 @@ nb::object Tensor::to_dlpack(const nb::object& self, const nb::kwargs& options) 
   }
   const nb::dlpack::dtype dtype{type.code, type.bits, type.lanes};
   const std::vector<size_t> shape(shape_.begin(), shape_.end());
+  nb::dict asked;
+  for (const auto& [name, value] : options) asked[name] = value;
+  const auto export_from = [&](auto array) { return nb::cast(array).attr("__dlpack__")(**asked); };
+  // Only DLPack 1.0 can say that memory is read-only: who asks for less gets a copy.
+  const nb::object version = asked.get("max_version", nb::none());
+  const bool hides_read_only = is_read_only_ && (version.is_none() || nb::cast<long>(version[0]) < 1);
+  if (hides_read_only || asked.get("copy", nb::none()).ptr() == Py_True) {
+    if (asked.contains("copy")) asked["copy"] = nb::none();
+    auto* copy = new std::vector<uint8_t>(compact_copy());
+    const nb::capsule owner(copy, [](void* pointer) noexcept { delete static_cast<std::vector<uint8_t>*>(pointer); });
+    return export_from(nb::ndarray<nb::array_api>(copy->data(), shape.size(), shape.data(), owner, nullptr, dtype, nb::device::cpu::value));
+  }
   const int64_t* strides = strides_.empty() ? nullptr : strides_.data();
-  const auto export_from = [&](auto array) { return nb::cast(array).attr("__dlpack__")(**options); };
-  if (is_read_only_) return export_from(nb::ndarray<nb::array_api, nb::ro>(data_, shape.size(), shape.data(), self, strides, dtype, nb::device::cpu::value));
+  if (is_read_only_) {
+    return export_from(nb::ndarray<nb::array_api, nb::ro>(data_, shape.size(), shape.data(), self, strides, dtype, nb::device::cpu::value));
+  }
   return export_from(nb::ndarray<nb::array_api>(data_, shape.size(), shape.data(), self, strides, dtype, nb::device::cpu::value));
 }
 

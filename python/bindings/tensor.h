@@ -47,8 +47,8 @@ class Tensor {
 
   DType dtype_;
   std::vector<int64_t> shape_;
-  std::vector<int64_t> strides_;               // in elements; empty: compact
-  std::vector<Py_ssize_t> extents_, steps_;    // shape and strides in bytes, for the buffer protocol
+  std::vector<int64_t> strides_;             // in elements; empty: compact
+  std::vector<Py_ssize_t> extents_, steps_;  // shape and strides in bytes, for the buffer protocol
   uint8_t* data_;
   uint64_t bytes_;
   bool is_read_only_;

@@ -79,6 +79,27 @@ def test_executors_keep_their_module(library, x):
     with pytest.raises((ValueError, BufferError)):
         np.asarray(params["fc1.weight"])[:] = 0
     assert not np.from_dlpack(params["fc1.weight"]).flags.writeable
+    np.from_dlpack(params["fc1.weight"], copy=True)[:] = 0
+
+
+class Unversioned:
+    """Asks as DLPack before 1.0 did, which knows no read-only memory."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, **options):
+        return self.tensor.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+def test_old_consumers_get_a_copy_of_read_only_memory(dense):
+    tensor = tiffin.load_param_dict(tiffin.save_param_dict(dense.params))["fc1.bias"]
+    again = tiffin.runtime.Tensor.from_dlpack(Unversioned(tensor))
+    assert np.array_equal(again.numpy(), dense.params["fc1.bias"])
+    assert np.asarray(again).__array_interface__["data"] != np.asarray(tensor).__array_interface__["data"]
 
 
 def aligned(shape, fill=0.0):
