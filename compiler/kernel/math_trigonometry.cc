@@ -67,7 +67,7 @@ Angle reduce_large(const Kit& k, Expr x, int chunks) {
   Expr coarse = k.let(b.bit_cast(b.bit_and(b.bit_cast(sum.high, DType::Int64), k.integer(~kLowBits)), DType::Float64));
   Expr fine = k.let(b.add(b.sub(sum.high, coarse), sum.low));
   Expr leading = k.let(b.mul(coarse, k.real(0x1.921fb5p+0)));
-  Expr rest = b.add(b.mul(coarse, k.real(-0x1.777a5cf72cec6p-25)), b.mul(fine, k.real(std::numbers::pi / 2)));
+  Expr rest = b.add(b.mul(coarse, k.real(0x1.110b4611a6263p-26)), b.mul(fine, k.real(std::numbers::pi / 2)));
   const Sum angle = two_sum(k, leading, k.let(rest));
   return {b.let("quadrant", b.cast(quarters, DType::Int64)), angle.high, angle.low};
 }
