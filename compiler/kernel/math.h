@@ -5,12 +5,12 @@
 // tests hold them.
 //
 //   float32           float64
-//   exp, expm1   2    2     exp: Cody-Waite reduction by ln 2, degree 6 / 13 (Cody & Waite, Software Manual for the Elementary Functions, 1980)
-//   log, log1p   2    2     argument in [sqrt(1/2), sqrt(2)), atanh series in s = f / (2 + f) (Tang, TOMS 16, 1990)
+//   exp, expm1   2    3     exp: Cody-Waite reduction by ln 2, degree 6 / 13 (Cody & Waite, Software Manual for the Elementary Functions, 1980)
+//   log, log1p   2    3     argument in [sqrt(1/2), sqrt(2)), atanh series in s = f / (2 + f) (Tang, TOMS 16, 1990)
 //   sigmoid      3    3     tanh  3  3      erf   2  4
-//   sin, cos     2    2     float32 is reduced in float64; beyond 2^28 (float64: 2^20) by 2/pi to enough bits (Payne & Hanek, 1983)
-//   tan          3    4     asin, acos  3  4      atan  3  3
-//   sinh, cosh   3    4     asinh, acosh, atanh  4  4
+//   sin, cos     2    2     reduced in float64; beyond 2^20 by 2/pi to enough bits (Payne & Hanek, 1983)
+//   tan          4    4     asin, acos  3  4      atan  3  3
+//   sinh, cosh   4    4     asinh, acosh, atanh  4  4
 //   pow          2    4     float32 is computed in float64; float64 with a double-double logarithm
 //   fmod         exact
 #pragma once
