@@ -49,10 +49,14 @@ void Tile::accumulate_vectors(const std::function<Expr(int)>& a, Expr b) {
 
 void store_tile(Lowering& lowering, const Tile& tile, const std::function<Index(int, int)>& index, const std::function<int(int)>& active) {
   Builder& b = lowering.b();
+  const std::vector<int64_t> shape = lowering.shape(lowering.tile_root);
   for (int v = 0; v < tile.vectors(); ++v) {
     lowering.active = active(v) == 0 ? nullptr : b.i64(active(v));
     for (int r = 0; r < tile.rows(); ++r) {
-      const Index point = index(r, v);
+      Index point = index(r, v);
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        if (shape[axis] == 1) point[axis] = b.i64(0);  // as broadcasting operands are indexed
+      }
       lowering.root_values.clear();
       lowering.root_values[point] = tile.value(r, v);
       for (const graph::ValueId output : lowering.outputs()) lowering.store(output, point, lowering.value(output, point));
