@@ -69,7 +69,7 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: Optional[bool] = None) -> 
 
 def _from_numpy(array: np.ndarray, label: str) -> Tensor:
     dtype = array.dtype
-    if dtype.hasobject or dtype.fields is not None:
+    if dtype.hasobject or dtype.fields is not None or dtype.kind in "SUMm" or dtype.char in "gG":
         raise from_status("TypeMismatch", f"{label} has elements of numpy's type '{dtype}', expected are numbers", "convert the array to numbers")
     if not dtype.isnative or not array.flags.c_contiguous:
         array = np.array(array, dtype=dtype.newbyteorder("="), order="C", copy=True)
@@ -129,8 +129,10 @@ def to_tensor_dict(tensors: Any, label: str = "parameter") -> dict:
     except AttributeError:
         raise invalid_argument(f"parameters of type '{type(tensors).__name__}' were given, expected is a dict of names and tensors") from None
     for name, _ in items:
-        if not isinstance(name, str):
-            raise invalid_argument(f"a {label}'s name is of type '{type(name).__name__}', expected is str")
+        try:
+            name.encode("utf-8")
+        except (AttributeError, UnicodeEncodeError):
+            raise invalid_argument(f"a {label}'s name is {name!r}, expected is a text") from None
     return {name: to_tensor(value, f"{label} '{name}'") for name, value in items}
 
 

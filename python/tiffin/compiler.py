@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiling a model in this process. Importing this loads the compiler; tiffin.compile does so at its first call."""
 import os
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from tiffin import _compiler, _runtime
 from tiffin.arrays import Tensor
@@ -9,6 +9,8 @@ from tiffin.errors import from_status, invalid_argument
 from tiffin.module import Module
 
 Path = Union[str, "os.PathLike[str]"]
+
+_MOST = 2**63 - 1
 
 
 class CompiledModule(Module):
@@ -59,9 +61,27 @@ def _number(value: Any, label: str, low: int, high: int) -> int:
 
 
 def _text(value: Any, label: str) -> str:
-    if not isinstance(value, str):
-        raise invalid_argument(f"{label} is {value!r}, expected is a text")
+    try:
+        value.encode("utf-8")
+    except (AttributeError, UnicodeEncodeError):
+        raise invalid_argument(f"{label} is {value!r}, expected is a text") from None
     return value
+
+
+def _items(value: Any, label: str, example: str) -> Any:
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping):
+        raise invalid_argument(f"{label} is {value!r}, expected is a dict such as {example}")
+    return value.items()
+
+
+def _shape(value: Any, key: str) -> List[int]:
+    try:
+        sizes = list(value)
+    except TypeError:
+        raise invalid_argument(f"the shape of input '{key}' is {value!r}, expected are numbers such as (1, 3, 224, 224)") from None
+    return [_number(size, f"a dimension of input '{key}'", 0, _MOST) for size in sizes]
 
 
 def compile(path: Path, target: str = "llvm -mcpu=native", opt_level: int = 3, params: str = "embed", dims: Optional[Mapping[str, int]] = None,
@@ -70,16 +90,17 @@ def compile(path: Path, target: str = "llvm -mcpu=native", opt_level: int = 3, p
     """Compiles an ONNX file; see tiffin.compile."""
     if not isinstance(path, (str, os.PathLike)):
         raise invalid_argument(f"a model cannot be compiled from a '{type(path).__name__}', expected is the path of an ONNX file")
+    if not _text(entry, "entry"):
+        raise invalid_argument("entry is empty, expected is the name of a function")
     if params not in ("embed", "external"):
         raise invalid_argument(f"params is {params!r}, expected is 'embed' or 'external'")
-    if not isinstance(target, str):
+    if not isinstance(target, str) or not target.isascii():
         raise from_status("UnsupportedTarget", f"the target is {target!r}, expected is one text such as 'llvm -mcpu=native'",
                           "compile once for each target")
-    most = 2**63 - 1
-    fixed = {_text(symbol, "a dimension's name"): _number(size, f"the dimension '{symbol}'", 0, most) for symbol, size in (dims or {}).items()}
-    shapes = {_text(key, "an input's name"): [_number(size, f"a dimension of input '{key}'", 0, most) for size in shape]
-              for key, shape in (input_shapes or {}).items()}
+    fixed = {_text(symbol, "a dimension's name"): _number(size, f"the dimension '{symbol}'", 0, _MOST)
+             for symbol, size in _items(dims, "dims", "{'batch': 1}")}
+    shapes = {_text(key, "an input's name"): _shape(shape, key) for key, shape in _items(input_shapes, "input_shapes", "{'data': (1, 8)}")}
     return CompiledModule(_compiler.compile(
-        path=os.fsencode(path), target=target, name=_text(name or "", "name"), entry=_text(entry, "entry"),
+        path=os.fsencode(path), target=target, name=_text(name or "", "name"), entry=entry,
         opt_level=_number(opt_level, "opt_level", 0, 3), threads=_number(threads, "threads", 0, 1024), embed_params=params == "embed",
         dims=fixed, input_shapes=shapes))

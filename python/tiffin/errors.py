@@ -72,9 +72,22 @@ _CLASSES = {
 }
 
 
+# What to do where the usual remedy names an option of the command line.
+_REMEDIES = {
+    "MissingParam": "give the model's parameters: set_input(**tiffin.load_param_dict(content)) or load_params(path)",
+    "ParamDigestMismatch": "give the model's own parameters, or load_params(..., new_weights=True) if other values are wanted",
+    "OpenShape": "fix them with tiffin.compile(..., dims={'NAME': N}) or input_shapes={'NAME': (A, B, C)}",
+    "InvalidArgument": "see the allowed values in the message",
+    "MissingCpuFeature": "compile the model for this machine, for example with target='llvm -mcpu=x86-64-v2'",
+    "Strict": "remove the cause of the fallback named, or load without strict=True",
+}
+
+
 def from_status(code: str, message: str, remedy: str = "", details: Optional[Mapping[str, Any]] = None) -> Error:
     """The exception of a code; the extension modules make theirs here."""
     chosen = _CLASSES.get(code, Error)
+    if "--" in remedy:
+        remedy = _REMEDIES.get(code, remedy)
     is_absent = code == "Io" and os.strerror(errno.ENOENT) in message
     failure = (FileAbsentError if is_absent else chosen)(code, message, remedy, details)
     if is_absent:

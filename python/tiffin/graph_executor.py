@@ -2,7 +2,7 @@
 """Runs one function of a module: inputs, parameters, run, outputs, profile."""
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Tuple, Union
 
 from tiffin import _runtime
 from tiffin.arrays import Tensor, to_bound_tensor, to_tensor, to_tensor_dict
@@ -92,7 +92,7 @@ class GraphExecutor:
         has_params = any(name in self._parameter_names and name not in self._index for name in values)
         # Several strange names and no input among them are another model's parameters; else somebody mistyped an input.
         if unknown and not (has_params or (len(unknown) > 1 and len(unknown) == len(values) and self._parameter_names)):
-            self._native.find_input(unknown[0])
+            self._find(self._native.find_input, unknown[0])
         for name, value in values.items():
             if name in self._index:
                 inputs.append((self._index[name], to_tensor(value, f"input '{name}'")))
@@ -110,11 +110,15 @@ class GraphExecutor:
             raise invalid_argument(f"there is no {role} {number}, their count is {len(specs)}")
         return number
 
+    @staticmethod
+    def _find(search: Callable[[str], int], name: str) -> int:
+        return search(name.encode("utf-8", "replace").decode())
+
     def _input_index(self, key: Union[str, int]) -> int:
-        return self._native.find_input(key) if isinstance(key, str) else self._checked_index(key, "input", self._inputs)
+        return self._find(self._native.find_input, key) if isinstance(key, str) else self._checked_index(key, "input", self._inputs)
 
     def _output_index(self, key: Union[str, int]) -> int:
-        return self._native.find_output(key) if isinstance(key, str) else self._checked_index(key, "output", self._outputs)
+        return self._find(self._native.find_output, key) if isinstance(key, str) else self._checked_index(key, "output", self._outputs)
 
     def bind_input(self, key: Union[str, int], value: Any, /) -> None:
         """Uses the memory of an array without a copy from the next run on; it must be compact and aligned to 64 bytes."""

@@ -74,7 +74,7 @@ class Module:
     def __getitem__(self, name: str) -> Function:
         if not isinstance(name, str):
             raise invalid_argument(f"a function was named by a '{type(name).__name__}', expected is a name")
-        self._loaded().find_function(name)
+        self._loaded().find_function(name.encode("utf-8", "replace").decode())
         return Function(self, name)
 
     def __contains__(self, name: object) -> bool:
