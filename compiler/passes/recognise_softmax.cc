@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/passes/recognise_softmax.h"
 
+#include <cmath>
+
 #include "compiler/passes/pattern.h"
 
 namespace tiffin::passes {
@@ -13,15 +15,47 @@ using graph::NodeId;
 struct Match {
   ValueId x = kNone;
   int64_t axis = 0;
+  std::vector<ValueId> numbers;  // to freeze
 };
+
+struct Maximum {
+  const Node* reduction = nullptr;
+  std::vector<ValueId> numbers;  // to freeze
+};
+
+// ReduceMax below Reshapes and Max(-inf, …), which change nothing but the shape.
+Maximum find_maximum(const Pattern& pattern, ValueId value) {
+  Maximum found;
+  while (true) {
+    if (const Node* reshape = pattern.producer(value, Op::Reshape)) {
+      value = reshape->inputs[0];
+      continue;
+    }
+    const Node* bounded = pattern.producer(value, Op::Max);
+    if (bounded == nullptr || bounded->inputs.size() != 2) break;
+    const size_t side = pattern.number(bounded->inputs[0]) == -HUGE_VAL ? 0 : 1;
+    if (pattern.number(bounded->inputs[side]) != -HUGE_VAL) break;
+    found.numbers.push_back(bounded->inputs[side]);
+    value = bounded->inputs[1 - side];
+  }
+  found.reduction = pattern.producer(value, Op::ReduceMax);
+  return found;
+}
 
 // x - ReduceMax(x) over one axis.
 std::optional<Match> match_shifted(const Pattern& pattern, ValueId value) {
   const Node* difference = pattern.producer(value, Op::Sub);
-  const Node* maximum = difference == nullptr ? nullptr : pattern.producer(difference->inputs[1], Op::ReduceMax);
-  if (maximum == nullptr || maximum->inputs[0] != difference->inputs[0]) return std::nullopt;
-  const Extents axes = pattern.kept_axes(*maximum);
-  return axes.size() == 1 ? std::optional<Match>({maximum->inputs[0], axes[0]}) : std::nullopt;
+  if (difference == nullptr) return std::nullopt;
+  const Maximum maximum = find_maximum(pattern, difference->inputs[1]);
+  const ValueId x = difference->inputs[0];
+  if (maximum.reduction == nullptr || maximum.reduction->inputs[0] != x) return std::nullopt;
+  const graph::Tensor* axes = pattern.graph().tensor_of(maximum.reduction->input(1));
+  if (axes == nullptr || axes->num_elements() != 1 || axes->to_int64s()[0] < 0) return std::nullopt;
+  const int64_t axis = axes->to_int64s()[0];
+  Extents kept = pattern.shape(x);
+  kept[static_cast<size_t>(axis)] = 1;
+  if (pattern.shape(difference->inputs[1]) != kept) return std::nullopt;
+  return Match{x, axis, maximum.numbers};
 }
 
 // ReduceSum(Exp(x - maximum)), with the exponentials.
@@ -58,6 +92,7 @@ Status recognise_softmax(Graph& graph, PassContext&) {
     Rewriter rewriter(graph, id);
     const ValueId softmax = rewriter.add(op, "softmax", {match->x}, {{"axis", match->axis}});
     TIFFIN_TRY(rewriter.take_status());
+    freeze(graph, match->numbers);
     graph.replace_uses(result, softmax);
   }
   graph.erase_dead();

@@ -28,6 +28,33 @@ ValueId keep_dimensions(Rewriter& r, const Pattern& pattern) {
   return r.reduce(reduction.op, reduction.inputs[0], "kept", axes->to_int64s(), true);
 }
 
+// Reshape(Transpose(x)) that adds or removes axes of extent 1 alone: as Transpose(Reshape(x)), so that Reshapes meet Reshapes and Transposes meet
+// Transposes. Each axis of 1 goes with the axis before it.
+ValueId reshape_before_transpose(Rewriter& r, const Pattern& pattern) {
+  const ValueId x = r.input(0);
+  const Node* transpose = pattern.producer(x, Op::Transpose);
+  if (transpose == nullptr || !pattern.has_one_reader(x)) return kNone;
+  const Extents permutation = permutation_of(r.graph(), *transpose), from = r.shape(x), to = r.shape(r.node().outputs[0]);
+  std::vector<std::pair<int64_t, size_t>> axes;  // of the result: where it comes from, its number
+  size_t next = 0;
+  for (size_t axis = 0; axis < to.size(); ++axis) {
+    int64_t source = axes.empty() ? -1 : axes.back().first;
+    if (to[axis] != 1) {
+      while (next < from.size() && from[next] == 1) ++next;
+      if (next == from.size() || from[next] != to[axis]) return kNone;
+      source = permutation[next++];
+    }
+    axes.emplace_back(source, axis);
+  }
+  std::stable_sort(axes.begin(), axes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  Extents before, order(to.size());
+  for (size_t k = 0; k < axes.size(); ++k) {
+    before.push_back(to[axes[k].second]);
+    order[axes[k].second] = static_cast<int64_t>(k);
+  }
+  return r.transpose(r.reshape(transpose->inputs[0], "before", before), "transposed", order);
+}
+
 // The elements of an optional constant operand; `otherwise` where it is omitted, nothing where it is computed.
 std::optional<Extents> ints_of(const Rewriter& r, const graph::Graph& graph, size_t i, Extents otherwise) {
   if (r.node().input(i) == kNone) return otherwise;
@@ -49,7 +76,8 @@ ValueId simplify_reshape(Rewriter& r, const Pattern& pattern) {
   const Extents to = r.shape(r.node().outputs[0]);
   if (r.shape(x) == to) return x;
   if (const Node* inner = pattern.producer(x, Op::Reshape)) return r.reshape(inner->inputs[0], "direct", to);
-  return keep_dimensions(r, pattern);
+  const ValueId kept = keep_dimensions(r, pattern);
+  return kept != kNone ? kept : reshape_before_transpose(r, pattern);
 }
 
 ValueId simplify_transpose(Rewriter& r, const Pattern& pattern) {
