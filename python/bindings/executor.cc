@@ -2,6 +2,7 @@
 #include "python/bindings/executor.h"
 
 #include <nanobind/stl/string.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -45,7 +46,12 @@ Executor::Executor(runtime::GraphExecutor* executor, nb::object module_memory)
       bound_inputs_(executor->input_count()),
       bound_outputs_(executor->output_count()) {}
 
-Executor::~Executor() { runtime::GraphExecutor::destroy(executor_); }
+Executor::~Executor() {
+  if (has_lost_threads()) return;  // nobody would answer when they are asked to end; the process gives the memory back
+  runtime::GraphExecutor::destroy(executor_);
+}
+
+bool Executor::has_lost_threads() const { return threads_process_ != 0 && threads_process_ != getpid(); }
 
 size_t Executor::find_input(const std::string& name) const { return take(executor_->find_input(name)); }
 size_t Executor::find_output(const std::string& name) const { return take(executor_->find_output(name)); }
@@ -132,6 +138,14 @@ nb::dict Executor::get_params() {
 
 void Executor::run() {
   const Turn turn(is_busy_);
+  if (executor_->thread_count() > 1) {
+    if (has_lost_threads()) {
+      raise(error(Code::InvalidArgument, "the executor's threads belong to process %d, this is its child %d", static_cast<int>(threads_process_),
+                  static_cast<int>(getpid()))
+                .with_remedy("make executors after the fork, or with threads=1"));
+    }
+    threads_process_ = getpid();
+  }
   Status status;
   {
     const nb::gil_scoped_release unlocked;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <string>
@@ -46,10 +47,14 @@ class Executor {
 
  private:
   void load_params(params::ParamFile file, bool new_weights, nb::object memory);
+  // True in a child process whose parent has run this executor with several threads: they do not exist here.
+  bool has_lost_threads() const;
+
   nb::object module_memory_, params_memory_;
   runtime::GraphExecutor* executor_;
   std::vector<nb::object> bound_inputs_, bound_outputs_;
   std::atomic<bool> is_busy_ = false;
+  pid_t threads_process_ = 0;  // where the threads that compute were started; 0 before that
 };
 
 nb::object create_executor(const LoadedModule& module, const std::string& name, int threads);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executors in Python threads: each in its own gives the single-thread bits; one shared by two is refused, never wrong."""
+import os
 import threading
 
 import numpy as np
@@ -61,3 +62,36 @@ def test_a_shared_executor_is_refused(folder):
     assert codes and "another thread" in str(codes[0])  # the lock of the interpreter is free during a run
     executor.run()
     assert np.allclose(executor.get_output(0).numpy(), value, atol=1e-4)
+
+
+def in_child(call):
+    """What a forked process returns: True for a call that returns true."""
+    process = os.fork()
+    if process == 0:
+        answer = 1
+        try:
+            answer = 0 if call() else 1
+        finally:
+            os._exit(answer)
+    return os.waitpid(process, 0)[1] == 0
+
+
+def test_executors_after_a_fork(library, x):
+    module = tiffin.load_module(library)
+    one, two = (module["default"](threads=threads) for threads in (1, 2))
+    for executor in (one, two):
+        executor.run(data=x)
+    expected = one.get_output(0).numpy()
+
+    def run(executor):
+        executor.run(data=x)
+        return np.array_equal(executor.get_output(0).numpy(), expected)
+
+    def is_refused():
+        try:
+            two.run(data=x)
+        except tiffin.Error as failure:
+            return failure.code == "InvalidArgument" and "threads=1" in failure.remedy
+
+    assert in_child(lambda: run(one)) and in_child(lambda: run(module["default"](threads=2))) and in_child(is_refused)
+    assert run(two)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Union
 
 from tiffin import runtime
 from tiffin._runtime import VERSION as __version__
+from tiffin.errors import from_status
 from tiffin.runtime import (Device, Error, Function, GraphExecutor, GraphModule, Module, Profile, StepTime, Tensor, cpu, device, load_module,
                             load_param_dict, save_param_dict)
 
@@ -29,7 +30,11 @@ def compile(path: Union[str, "os.PathLike[str]"], target: str = "llvm -mcpu=nati
     entry: name of the module's function. threads: that compile, 0 for all cores; the bytes do not depend on it.
     InvalidModel, UnsupportedOperator, UnsupportedType, UnsupportedTarget, OpenShape, InvalidArgument, Io.
     """
-    from tiffin import compiler  # maps the compiler, hence only when something is compiled
+    try:
+        from tiffin import compiler  # maps the compiler, hence only when something is compiled
+    except ImportError as failure:
+        raise from_status("MissingLibrary", f"the compiler cannot be loaded: {failure}",
+                          "install the package with the compiler, or load a library that was compiled elsewhere") from failure
     return compiler.compile(path, target=target, opt_level=opt_level, params=params, dims=dims, input_shapes=input_shapes, name=name, entry=entry,
                             threads=threads)
 
