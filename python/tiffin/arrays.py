@@ -12,6 +12,10 @@ Tensor = _runtime.Tensor
 # Element types below a byte, packed in a Tensor and one to a byte in numpy.
 _PACKED_BITS = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2}
 
+# The types that numpy's buffers describe, in native byte order: the short way for most inputs.
+_BUFFER_TYPES = {np.dtype(name): name for name in (
+    "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128")}
+
 
 def _extension_type(name: str, element_bytes: int) -> np.dtype:
     """The type of that name in ml_dtypes, or raw bytes where ml_dtypes is not installed or lacks it."""
@@ -69,6 +73,9 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: Optional[bool] = None) -> 
 
 def _from_numpy(array: np.ndarray, label: str) -> Tensor:
     dtype = array.dtype
+    name = _BUFFER_TYPES.get(dtype)
+    if name is not None and array.flags.c_contiguous:
+        return Tensor.from_buffer(array, name, array.shape)
     if dtype.hasobject or dtype.fields is not None or dtype.kind in "SUMm" or dtype.char in "gG":
         raise from_status("TypeMismatch", f"{label} has elements of numpy's type '{dtype}', expected are numbers", "convert the array to numbers")
     if not dtype.isnative or not array.flags.c_contiguous:
