@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights inside and beside the artifact: the same bits, the model's own tensors back, and no mix-up unnoticed."""
+import numpy as np
+import pytest
+from onnx import numpy_helper
+from safetensors.numpy import load_file, save_file
+
+from program import Case, execute, same_bits
+
+FORMATS = ("safetensors", "params", "tfw")
+NAMES = ("mlp", "conv_net", "transformer", "unet", "recurrent")
+
+
+@pytest.fixture(scope="module")
+def external(tiffin, zoo, tmp_path_factory):
+    """(artifact without weights, parameter file) by name and format."""
+    folder = tmp_path_factory.mktemp("external")
+    made = {}
+
+    def compiled(name, suffix):
+        if (name, suffix) not in made:
+            made[name, suffix] = folder / f"{name}_{suffix}.so", folder / f"{name}.{suffix}"
+            thin, weights = made[name, suffix]
+            tiffin.ok("compile", zoo[name].path, "-o", thin, "--params-out", weights, "--quiet", *zoo[name].options)
+        return made[name, suffix]
+
+    return compiled
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_external_gives_the_bits_of_embedded(name, zoo, artifact_of, external, tiffin_run, tmp_path):
+    embedded = execute(tiffin_run, artifact_of(name), zoo[name], tmp_path)
+    for suffix in FORMATS:
+        thin, weights = external(name, suffix)
+        assert same_bits(embedded, execute(tiffin_run, thin, zoo[name], tmp_path, "--params", weights)), suffix
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_extraction_gives_the_models_own_tensors(name, zoo, artifact_of, external, tiffin, tmp_path):
+    sources = [("extract", artifact_of(name))] + [("convert", external(name, suffix)[1]) for suffix in FORMATS]
+    for source in sources:
+        tiffin.ok("params", *source, "-o", tmp_path / "back.safetensors")
+        back = load_file(tmp_path / "back.safetensors")
+        for key, array in zoo[name].parameters.items():
+            assert key in back and same_bits([back[key]], [array]), f"{source[0]} {source[1].name}: {key}"
+
+
+def test_without_its_parameters_nothing_runs(external, tiffin_run):
+    thin, _ = external("mlp", "tfw")
+    tiffin_run.fails("MissingParam", "run", thin, "--fill", "zeros", mentions=("weight_0", "--params"))
+
+
+def test_a_forgotten_an_extra_and_a_misshapen_tensor_are_all_named(external, tiffin_run, tmp_path):
+    thin, weights = external("mlp", "safetensors")
+    arrays = load_file(weights)
+    arrays["surplus"] = arrays.pop("bias_0")
+    arrays["weight_1"] = np.ascontiguousarray(arrays["weight_1"].T)
+    arrays["bias_1"] = arrays["bias_1"].astype(np.float64)
+    save_file(arrays, tmp_path / "wrong.safetensors")
+    tiffin_run.fails("MissingParam", "run", thin, "--fill", "zeros", "--params", tmp_path / "wrong.safetensors",
+                     mentions=("bias_0", "surplus", "weight_1", "bias_1", "float64"))
+
+
+def test_other_weights_need_to_be_meant(zoo, external, tiffin, tiffin_run, tmp_path):
+    thin, weights = external("mlp", "safetensors")
+    arrays = {name: array * np.float32(2) for name, array in load_file(weights).items()}
+    save_file(arrays, tmp_path / "doubled.safetensors")
+    tiffin_run.fails("ParamDigestMismatch", "run", thin, "--fill", "zeros", "--params", tmp_path / "doubled.safetensors", mentions=("weight_0",))
+    # On purpose it is the network of the other weights.
+    other = zoo["mlp"].model.__class__()
+    other.CopyFrom(zoo["mlp"].model)
+    for tensor in other.graph.initializer:
+        tensor.CopyFrom(numpy_helper.from_array(arrays[tensor.name], tensor.name))
+    (tmp_path / "other.onnx").write_bytes(other.SerializeToString())
+    tiffin.ok("compile", tmp_path / "other.onnx", "-o", tmp_path / "other.so", "--quiet")
+    wanted = execute(tiffin_run, tmp_path / "other.so", Case(tmp_path / "other.onnx"), tmp_path)
+    assert same_bits(wanted, execute(tiffin_run, thin, zoo["mlp"], tmp_path, "--params", tmp_path / "doubled.safetensors", "--new-weights"))
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_cut_parameter_file_is_refused(suffix, external, tiffin_run, tmp_path):
+    thin, weights = external("mlp", suffix)
+    whole, cut = weights.read_bytes(), tmp_path / f"cut.{suffix}"
+    for part in range(16):
+        cut.write_bytes(whole[: len(whole) * part // 16])
+        tiffin_run.fails(("Truncated", "InvalidParams"), "run", thin, "--fill", "zeros", "--params", cut)
+
+
+def test_a_weightless_file_holds_no_weights(external, zoo):
+    for name in NAMES:
+        thin, _ = external(name, "tfw")
+        for key, array in zoo[name].parameters.items():
+            if array.nbytes >= 256:
+                assert array.tobytes() not in thin.read_bytes(), f"{name}: {key} lies in the file"
