@@ -19,6 +19,7 @@
 #include "compiler/passes/recognise_rms_norm.h"
 #include "compiler/passes/recognise_softmax.h"
 #include "compiler/passes/simplify_graph.h"
+#include "compiler/passes/sink_reshapes.h"
 
 namespace tiffin::driver {
 namespace {
@@ -34,6 +35,7 @@ constexpr PassRow kPipeline[] = {
     {passes::recognise_rms_norm, "recognise_rms_norm", 2, "after layer normalisation, which has the same heart"},
     {passes::recognise_softmax, "recognise_softmax", 2, "any time after eliminate_common"},
     {passes::cancel_transposes, "cancel_transposes", 2, "after patterns, which know trailing axes only; before folding, which wants operators side by side"},
+    {passes::sink_reshapes, "sink_reshapes", 2, "after patterns, which put one operator where several read a Reshape; before folding, as above"},
     {passes::fold_scale_shift, "fold_scale_shift", 2, "before bias and weights are packed: it takes the bias out of convolutions"},
     {passes::fold_constants, "fold_shifts", 2, "vectors that depend on no parameter are computed now"},
     {passes::simplify_graph, "simplify_again", 1, "movements that the passes above left side by side join"},

@@ -60,7 +60,7 @@ Status transform(const Words& words) {
 
 void define_options(CLI::App& app, Words& words) {
   app.add_option("FILE", words.file, "a graph as text; '-' reads standard input");
-  app.add_option("--passes", words.passes, "passes to run, in this order, separated by commas")->delimiter(',');
+  app.add_option("--passes", words.passes, "passes to run, in this order, separated by commas")->delimiter(',')->allow_extra_args(false);
   app.add_flag("--pipeline", words.whole_pipeline, "run the whole pipeline of the level");
   app.add_option("-O,--opt-level", words.opt_level, "0 to 3")->check(CLI::Range(0, 3));
   app.add_option("--target", words.target, "the target that layouts are chosen for");
