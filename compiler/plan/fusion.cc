@@ -58,6 +58,7 @@ class Fusion {
     const int own = group_of_[static_cast<size_t>(id)];
     Draft& to = groups_[static_cast<size_t>(own)];
     for (const NodeId member : to.group.nodes) {
+      if (ops::op_class(graph_.node(member).op) != OpClass::Elementwise) continue;  // others may read an element many times
       for (const ValueId input : graph_.node(member).inputs) {
         if (input == kNone || !can_inline(input, id)) continue;
         const int other = group_of_[static_cast<size_t>(graph_.value(input).producer)];
