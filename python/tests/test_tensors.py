@@ -2,7 +2,6 @@
 """Tensors to and from Python: layouts, byte orders, DLPack, the buffer protocol, lifetimes, TVM's parameter bytes."""
 import array
 import gc
-from pathlib import Path
 
 import numpy as np
 import pytest
