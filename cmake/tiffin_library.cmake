@@ -16,7 +16,7 @@ endif()
 
 # What every target of ours compiles with.
 add_library(tiffin_flags INTERFACE)
-target_include_directories(tiffin_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_include_directories(tiffin_flags INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>)
 target_compile_options(tiffin_flags INTERFACE ${TIFFIN_WARNINGS} ${TIFFIN_SANITIZE_FLAGS} -ffp-contract=off -ffunction-sections -fdata-sections)
 
 function(tiffin_library name)
@@ -30,7 +30,7 @@ function(tiffin_library name)
   else()
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE tiffin_flags)
-    target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
+    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>)
     if(ARG_RUNTIME)
       target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-asynchronous-unwind-tables -fno-math-errno>)
       # Size counts more than speed: the time of a run goes into compiled kernels.
