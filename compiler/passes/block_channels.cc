@@ -78,7 +78,9 @@ ValueId BlockChannels::rewrite(Rewriter& rewriter) {
 ValueId BlockChannels::rewrite_convolution(Rewriter& rewriter) {
   const ValueId x = rewriter.input(0), w = rewriter.input(1), result = rewriter.node().outputs[0];
   const graph::Tensor* constant = graph_.tensor_of(w);
-  const bool is_constant = constant != nullptr && graph_.value(w).kind == graph::ValueKind::Constant;
+  // Layouts of constants are folded, which is slow for large ones.
+  constexpr int64_t kMaxConstantElements = int64_t{1} << 23;
+  const bool is_constant = constant != nullptr && graph_.value(w).kind == graph::ValueKind::Constant && constant->num_elements() <= kMaxConstantElements;
   if (!is_image(x) || !is_image(w) || (!is_constant && !is_packable_weight(graph_, users_, w, Op::Conv))) return kNone;
   const auto window = ops::window_of(graph_, rewriter.node());
   if (!window.has_value()) return kNone;

@@ -93,6 +93,7 @@ constexpr Row kRows[] = {
     {Op::NonZero, evaluate_non_zero},
     {Op::Not, evaluate_unary},
     {Op::Or, evaluate_logic},
+    {Op::PackPanels, evaluate_pack_panels},
     {Op::Pad, evaluate_pad},
     {Op::Pow, evaluate_binary},
     {Op::PRelu, evaluate_binary},

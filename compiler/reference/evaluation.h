@@ -69,6 +69,7 @@ Result<Tensors> evaluate_slice(const Evaluation& e);
 Result<Tensors> evaluate_split(const Evaluation& e);
 Result<Tensors> evaluate_concat(const Evaluation& e);
 Result<Tensors> evaluate_pad(const Evaluation& e);
+Result<Tensors> evaluate_pack_panels(const Evaluation& e);
 Result<Tensors> evaluate_gather(const Evaluation& e);
 Result<Tensors> evaluate_gather_elements(const Evaluation& e);
 Result<Tensors> evaluate_gather_nd(const Evaluation& e);
