@@ -15,6 +15,7 @@
 #include "compiler/passes/fold_scale_shift.h"
 #include "compiler/passes/pack_weights.h"
 #include "compiler/passes/recognise_gelu.h"
+#include "compiler/passes/recognise_hard_swish.h"
 #include "compiler/passes/recognise_layer_norm.h"
 #include "compiler/passes/recognise_rms_norm.h"
 #include "compiler/passes/recognise_softmax.h"
@@ -31,6 +32,7 @@ constexpr PassRow kPipeline[] = {
     {passes::simplify_graph, "simplify_graph", 1, "before patterns are looked for: no-ops hide them"},
     {passes::eliminate_common, "eliminate_common", 1, "patterns expect equal expressions to be one value"},
     {passes::recognise_gelu, "recognise_gelu", 2, "needs every factor of the formula in its place, so before factors are folded"},
+    {passes::recognise_hard_swish, "recognise_hard_swish", 2, "as GELU"},
     {passes::recognise_layer_norm, "recognise_layer_norm", 2, "before scale and shift are folded: gamma and beta belong to it"},
     {passes::recognise_rms_norm, "recognise_rms_norm", 2, "after layer normalisation, which has the same heart"},
     {passes::recognise_softmax, "recognise_softmax", 2, "any time after eliminate_common"},

@@ -3,6 +3,7 @@
 #include "compiler/passes/eliminate_common.h"
 #include "compiler/passes/equivalence_case.h"
 #include "compiler/passes/recognise_gelu.h"
+#include "compiler/passes/recognise_hard_swish.h"
 #include "compiler/passes/recognise_layer_norm.h"
 #include "compiler/passes/recognise_rms_norm.h"
 #include "compiler/passes/recognise_softmax.h"
@@ -132,6 +133,37 @@ TEST(RecogniseRmsNorm, FindsItsForms) {
       EXPECT_EQ(count_nodes(graph), 1) << body;
       EXPECT_EQ(count_nodes(graph, Op::RMSNormalization), 1) << body;
     }
+  }
+}
+
+std::string hard_swish_case(const std::string& body) {
+  return R"(graph "g" {
+  input %raw: float32[4,8]
+  constant %zero: float32[] = [0]
+  constant %three: float32[] = [3]
+  parameter %six: float32[] = [6]
+  constant %sixth: float32[] = [0.16666667]
+  %x = Mul(%raw, %six)
+  )" + body +
+         "\n  output %y\n}";
+}
+
+TEST(RecogniseHardSwish, FindsItsForms) {
+  for (const char* body : {"%a = Add(%x, %three) %c = Clip(%a, %zero, %six) %m = Mul(%x, %c) %y = Div(%m, %six)",
+                           "%a = Add(%three, %x) %c = Clip(%a, %zero, %six) %m = Div(%c, %six) %y = Mul(%x, %m)",
+                           "%a = Add(%three, %x) %c = Clip(%a, %zero, %six) %m = Mul(%c, %x) %y = Mul(%sixth, %m)"}) {
+    const Graph graph = expect_same_results(hard_swish_case(body), {recognise_hard_swish}, kFewUlp);
+    EXPECT_EQ(count_nodes(graph), 3) << body;
+    EXPECT_EQ(count_nodes(graph, Op::HardSigmoid), 1) << body;
+    EXPECT_TRUE(graph.value(graph.find_value("six")).is_frozen);
+  }
+}
+
+TEST(RecogniseHardSwish, LeavesOtherBoundsAlone) {
+  for (const char* body : {"%a = Add(%x, %three) %c = Clip(%a, %zero, %three) %m = Mul(%x, %c) %y = Div(%m, %six)",
+                           "%a = Add(%x, %six) %c = Clip(%a, %zero, %six) %m = Mul(%x, %c) %y = Div(%m, %six)"}) {
+    const Graph graph = expect_same_results(hard_swish_case(body), {recognise_hard_swish}, 0);
+    EXPECT_EQ(count_nodes(graph, Op::HardSigmoid), 0) << body;
   }
 }
 
