@@ -48,7 +48,7 @@ std::optional<NormalizedRows> match_normalized_rows(const Pattern& pattern, cons
   const Quotient quotient = quotient_of(pattern, node, &match.numbers);
   const Node* root = pattern.producer(quotient.divisor, Op::Sqrt);
   const Node* sum = root == nullptr ? nullptr : pattern.producer(root->inputs[0], Op::Add);
-  if (sum == nullptr || !is_standard_float(pattern.dtype(quotient.dividend))) return std::nullopt;
+  if (sum == nullptr || !is_full_precision(pattern.dtype(quotient.dividend))) return std::nullopt;
   for (const size_t side : {0, 1}) {
     const std::optional<double> epsilon = pattern.number(sum->inputs[side]);
     const Node* mean = pattern.producer(sum->inputs[1 - side], Op::ReduceMean);

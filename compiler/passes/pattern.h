@@ -39,6 +39,10 @@ class Pattern {
   std::vector<graph::NodeId> last_reader_;
 };
 
+// Element types in which an operator and the formula that defines it agree within a few units in the last place of the result. A formula in a 16-bit
+// type rounds every step to 8 or 11 bits, which the operator does not repeat.
+constexpr bool is_full_precision(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
+
 // Marks the Parameters among `values` frozen: their numbers shape the program.
 void freeze(graph::Graph& graph, const std::vector<ValueId>& values);
 

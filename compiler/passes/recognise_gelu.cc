@@ -150,7 +150,7 @@ Status recognise_gelu(Graph& graph, PassContext&) {
     const Node& node = graph.node(id);
     if (node.op != Op::Mul && node.op != Op::Div) continue;
     const ValueId root = node.outputs[0], x = matcher.match(root);
-    if (x == kNone || !is_standard_float(pattern.dtype(x)) || graph.value(x).type != graph.value(root).type) continue;
+    if (x == kNone || !is_full_precision(pattern.dtype(x)) || graph.value(x).type != graph.value(root).type) continue;
     Rewriter rewriter(graph, id);
     const std::string form = matcher.is_approximate() ? "tanh" : "none";
     const ValueId gelu = rewriter.add(Op::Gelu, "gelu", {x}, {{"approximate", form}});

@@ -20,7 +20,7 @@ Gate match_gate(const Pattern& pattern, ValueId value) {
   const Node* clip = pattern.producer(value, Op::Clip);
   if (clip == nullptr || pattern.number(clip->input(1)) != 0.0 || pattern.number(clip->input(2)) != 6.0) return {};
   const Node* sum = pattern.producer(clip->inputs[0], Op::Add);
-  if (sum == nullptr || !is_standard_float(pattern.dtype(value))) return {};
+  if (sum == nullptr || !is_full_precision(pattern.dtype(value))) return {};
   for (const size_t side : {0, 1}) {
     const ValueId x = sum->inputs[1 - side];
     if (pattern.number(sum->inputs[side]) == 3.0 && pattern.shape(x) == pattern.shape(value))

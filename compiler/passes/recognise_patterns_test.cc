@@ -201,6 +201,21 @@ TEST(RecogniseSoftmax, SeesThroughABoundThatBoundsNothing) {
   EXPECT_TRUE(graph.value(graph.find_value("low")).is_frozen);
 }
 
+TEST(RecogniseSoftmax, LeavesHalfPrecisionAlone) {
+  const Graph graph = expect_same_results(R"(graph "g" {
+  input %x: float16[4,8]
+  constant %axis: int64[1] = [1]
+  %m = ReduceMax(%x, %axis) {keepdims=1}
+  %d = Sub(%x, %m)
+  %e = Exp(%d)
+  %s = ReduceSum(%e, %axis) {keepdims=1}
+  %y = Div(%e, %s)
+  output %y
+})",
+                                          {recognise_softmax}, 0);
+  EXPECT_EQ(count_nodes(graph, Op::Softmax), 0);
+}
+
 TEST(RecogniseSoftmax, LeavesWhatOverflowsAlone) {
   const Graph graph = expect_same_results(rows_case("%e = Exp(%x) %s = ReduceSum(%e, %last) {keepdims=1} %y = Div(%e, %s)"), {recognise_softmax}, 0);
   EXPECT_EQ(count_nodes(graph, Op::Softmax), 0);

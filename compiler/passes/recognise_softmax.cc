@@ -86,7 +86,7 @@ Status recognise_softmax(Graph& graph, PassContext&) {
       match = match_sum(pattern, logarithm->inputs[0], &exponentials);
       if (match.has_value() && pattern.producer(exponentials, Op::Exp)->inputs[0] != node.inputs[0]) continue;
     }
-    if (!match.has_value() || !is_standard_float(pattern.dtype(match->x))) continue;
+    if (!match.has_value() || !is_full_precision(pattern.dtype(match->x))) continue;
     const ValueId result = node.outputs[0];
     const Op op = node.op == Op::Div ? Op::Softmax : Op::LogSoftmax;
     Rewriter rewriter(graph, id);
