@@ -36,7 +36,7 @@ constexpr PassRow kPipeline[] = {
     {passes::recognise_layer_norm, "recognise_layer_norm", 2, "before scale and shift are folded: gamma and beta belong to it"},
     {passes::recognise_rms_norm, "recognise_rms_norm", 2, "after layer normalisation, which has the same heart"},
     {passes::recognise_softmax, "recognise_softmax", 2, "any time after eliminate_common"},
-    {passes::cancel_transposes, "cancel_transposes", 2, "after patterns, which know trailing axes only; before folding, which wants operators side by side"},
+    {passes::cancel_transposes, "cancel_transposes", 2, "after patterns, which know trailing axes only; before folding, which wants neighbours"},
     {passes::sink_reshapes, "sink_reshapes", 2, "after patterns, which put one operator where several read a Reshape; before folding, as above"},
     {passes::fold_scale_shift, "fold_scale_shift", 2, "before bias and weights are packed: it takes the bias out of convolutions"},
     {passes::fold_constants, "fold_shifts", 2, "vectors that depend on no parameter are computed now"},
