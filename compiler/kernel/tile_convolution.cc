@@ -204,7 +204,7 @@ void ConvolutionTiles::step(Tile& tile, const PixelTile& pixels, Expr weight_bas
 }  // namespace
 
 bool has_convolution_tiles(const Lowering& lowering, const Node& node) {
-  return node.op == Op::BlockedConv && lowering.dtype(node.inputs[0]) == DType::Float32 && lowering.buffer_of(node.inputs[0]) != nullptr &&
+  return node.int_attribute("transposed", 0) == 0 && lowering.dtype(node.inputs[0]) == DType::Float32 && lowering.buffer_of(node.inputs[0]) != nullptr &&
          lowering.buffer_of(node.inputs[1]) != nullptr;
 }
 

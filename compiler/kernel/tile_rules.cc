@@ -17,6 +17,7 @@ using graph::ValueId;
 constexpr TileRule kRules[] = {
     {Op::MatMul, has_matmul_tiles, emit_matmul_tiles},
     {Op::PackedMatMul, has_matmul_tiles, emit_matmul_tiles},
+    {Op::BlockedConv, has_transposed_tiles, emit_transposed_tiles},
     {Op::BlockedConv, has_convolution_tiles, emit_convolution_tiles},
     {Op::BlockedDepthwiseConv, has_depthwise_tiles, emit_depthwise_tiles},
 };

@@ -34,6 +34,8 @@ bool has_matmul_tiles(const Lowering& lowering, const graph::Node& node);
 Status emit_matmul_tiles(Lowering& lowering, const graph::Node& node);
 bool has_convolution_tiles(const Lowering& lowering, const graph::Node& node);
 Status emit_convolution_tiles(Lowering& lowering, const graph::Node& node);
+bool has_transposed_tiles(const Lowering& lowering, const graph::Node& node);
+Status emit_transposed_tiles(Lowering& lowering, const graph::Node& node);
 bool has_depthwise_tiles(const Lowering& lowering, const graph::Node& node);
 Status emit_depthwise_tiles(Lowering& lowering, const graph::Node& node);
 

@@ -121,6 +121,7 @@ Status expect_panels(const Inference& inference, const Window& window, int64_t c
   return expect_dim(inference, 1, inference.rank(1) - 1, kPanelColumns, "blocked.c6");
 }
 
+// With `transposed` every pixel becomes kernel[0] x kernel[1] pixels (a ConvTranspose whose windows do not overlap).
 // x: [N, ceil(C / block), spatial..., block] or plain [N, C, spatial...]; y: [N, ceil(channels / block), spatial..., block]
 Status set_blocked(Inference& inference, int64_t channels) {
   const int64_t block = inference.node().int_attribute("block", 0);
@@ -135,7 +136,14 @@ Status set_blocked(Inference& inference, int64_t channels) {
   if (!is_plain) TIFFIN_TRY(expect_dim(inference, 0, inference.rank(0) - 1, block, "blocked.c2"));
   TIFFIN_TRY(expect_panels(inference, window, channels));
   Shape shape = {inference.dim(0, 0), Dim((channels + block - 1) / block)};
-  append_spatial(inference, window, &shape);
+  if (inference.node().int_attribute("transposed", 0) != 0) {
+    for (size_t axis = 0; axis < window.spatial_rank(); ++axis) {
+      const Dim& extent = inference.dim(0, axis + 2);
+      shape.push_back(inference.dim_or_fresh(extent.is_static() ? multiply_extents(extent.value(), window.kernel[axis]) : -1, 0, axis + 2));
+    }
+  } else {
+    append_spatial(inference, window, &shape);
+  }
   shape.emplace_back(block);
   return inference.set(0, inference.dtype(0), std::move(shape));
 }

@@ -40,6 +40,7 @@ class BlockChannels {
  private:
   ValueId rewrite(Rewriter& rewriter);
   ValueId rewrite_convolution(Rewriter& rewriter);
+  ValueId rewrite_transposed_convolution(Rewriter& rewriter);
   ValueId rewrite_elementwise(Rewriter& rewriter);
   ValueId rewrite_pool(Rewriter& rewriter);
   ValueId rewrite_mean(Rewriter& rewriter);
@@ -61,6 +62,7 @@ ValueId BlockChannels::rewrite(Rewriter& rewriter) {
   const Node& node = rewriter.node();
   if (node.outputs.empty() || node.outputs[0] == kNone || !is_image(node.outputs[0])) return kNone;
   if (node.op == Op::Conv) return rewrite_convolution(rewriter);
+  if (node.op == Op::ConvTranspose) return rewrite_transposed_convolution(rewriter);
   const bool has_blocked_operand = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return values_.is_blocked(input); });
   if (!has_blocked_operand) return kNone;
   if (ops::op_class(node.op) == ops::OpClass::Elementwise) return rewrite_elementwise(rewriter);
@@ -109,6 +111,24 @@ ValueId BlockChannels::rewrite_convolution(Rewriter& rewriter) {
     const ValueId panels = rewriter.add(Op::PackPanels, "panels", {rewriter.transpose(w, "taps_first", {2, 3, 1, 0})});
     product = rewriter.add(Op::BlockedConv, "product", {reads_plain ? x : values_.blocked(rewriter, x), panels}, attributes);
   }
+  if (!rewriter.has_input(2)) return product;
+  return rewriter.add(Op::Add, "bias", {product, values_.blocked_channels(rewriter, rewriter.input(2), channels)});
+}
+
+// A ConvTranspose whose windows do not overlap.
+ValueId BlockChannels::rewrite_transposed_convolution(Rewriter& rewriter) {
+  const ValueId x = rewriter.input(0), w = rewriter.input(1), result = rewriter.node().outputs[0];
+  if (!is_image(x) || !is_image(w) || !is_packable_weight(graph_, users_, w, Op::ConvTranspose)) return kNone;
+  const auto window = ops::window_of(graph_, rewriter.node());
+  const auto all_are = [](const Extents& values, int64_t wanted) {
+    return std::all_of(values.begin(), values.end(), [&](int64_t value) { return value == wanted; });
+  };
+  if (!window.has_value() || window->group != 1 || window->kernel != window->strides || !all_are(window->dilations, 1)) return kNone;
+  if (!all_are(window->pads_begin, 0) || !all_are(window->pads_end, 0) || !all_are(window->output_padding, 0)) return kNone;
+  const int64_t channels = rewriter.shape(result)[1];
+  const ValueId panels = rewriter.add(Op::PackPanels, "panels", {rewriter.transpose(w, "taps_first", {2, 3, 0, 1})});
+  const Attributes attributes = {{"kernel_shape", window->kernel}, {"channels", channels}, {"block", block_}, {"transposed", int64_t{1}}};
+  const ValueId product = rewriter.add(Op::BlockedConv, "product", {values_.blocked(rewriter, x), panels}, attributes);
   if (!rewriter.has_input(2)) return product;
   return rewriter.add(Op::Add, "bias", {product, values_.blocked_channels(rewriter, rewriter.input(2), channels)});
 }
