@@ -7,6 +7,7 @@
 #include "base/params/param_file.h"
 #include "runtime/executor/graph_executor.h"
 #include "tools/commands/arguments.h"
+#include "tools/commands/byte_file.h"
 
 namespace tiffin::tools {
 namespace {
@@ -40,6 +41,23 @@ Status check_device(const char* text) {
     if (kind == known && has_index) return {};
   }
   return wrong_value("device", text, "cpu, opencl or cuda with an optional index");
+}
+
+// What a model is compiled with, before it runs.
+Status read_compile_values(const Arguments& arguments, Values* out) {
+  if (arguments.opt_level != nullptr) {
+    TIFFIN_ASSIGN_OR_RETURN(const int64_t level, parse_count("opt-level", arguments.opt_level, 0, 3));
+    out->opt_level = static_cast<int>(level);
+  }
+  for (const char* text : arguments.dims) {
+    TIFFIN_ASSIGN_OR_RETURN(const NamedExtents dim, parse_dim("dim", text));
+    (void)dim;
+  }
+  for (const char* text : arguments.input_shapes) {
+    TIFFIN_ASSIGN_OR_RETURN(const NamedExtents shape, parse_extents("input-shape", text));
+    (void)shape;
+  }
+  return {};
 }
 
 Status read_run_values(const Arguments& arguments, Values* out) {
@@ -78,6 +96,7 @@ Status read_bench_values(const Arguments& arguments, Values* out) {
 
 Status read_values(const Arguments& arguments, Values* out) {
   TIFFIN_TRY(read_run_values(arguments, out));
+  TIFFIN_TRY(read_compile_values(arguments, out));
   TIFFIN_TRY(read_bench_values(arguments, out));
   if (arguments.budget != nullptr) {
     TIFFIN_ASSIGN_OR_RETURN(out->budget, parse_size("budget", arguments.budget));
@@ -85,6 +104,31 @@ Status read_values(const Arguments& arguments, Values* out) {
   if (arguments.output == nullptr) return {};
   Result<params::Format> format = params::format_of_path(arguments.output);
   return format.has_value() ? Status() : format.take_error();
+}
+
+Result<NamedExtents> parse_extents(const char* option, const char* text) {
+  NamedExtents out;
+  const char* equals = strrchr(text, '=');
+  if (equals == nullptr || equals == text) return wrong_value(option, text, "NAME=1x3x224x224");
+  out.name = {text, static_cast<size_t>(equals - text)};
+  const char* rest = equals + 1;
+  while (*rest != 0) {
+    char* end = nullptr;
+    errno = 0;
+    const bool is_digit = *rest >= '0' && *rest <= '9';  // strtoll takes spaces and signs as well
+    const long long extent = strtoll(rest, &end, 10);
+    const bool is_last = *end == 0;
+    if (!is_digit || errno != 0 || (!is_last && (*end != 'x' || end[1] == 0))) return wrong_value(option, text, "NAME=1x3x224x224");
+    if (!out.extents.append(static_cast<int64_t>(extent))) return out_of_memory();
+    rest = is_last ? end : end + 1;
+  }
+  return out;
+}
+
+Result<NamedExtents> parse_dim(const char* option, const char* text) {
+  Result<NamedExtents> out = parse_extents(option, text);
+  if (out.has_value() && out->extents.size() == 1) return out;
+  return wrong_value(option, text, "NAME=N with a size of at least 0");
 }
 
 Result<int64_t> parse_count(const char* option, const char* text, int64_t least, int64_t most) {

@@ -17,12 +17,13 @@ constexpr unsigned kReadsArtifact = kRuns | bit(Command::Inspect) | bit(Command:
 constexpr unsigned kWrites = bit(Command::ParamsExtract) | bit(Command::ParamsConvert);
 constexpr unsigned kAll = ~0u;
 
-// An option with a value has `text`, one without has `flag`; --input is neither, because it repeats.
+// An option with a value has `text`, one without has `flag`, one that repeats has `list`; --input has a form of its own.
 struct OptionRow {
   const char* name;
   const char* Arguments::*text;
   bool Arguments::*flag;
   unsigned commands;
+  Array<const char*> Arguments::*list = nullptr;
 };
 
 constexpr OptionRow kOptions[] = {
@@ -37,6 +38,9 @@ constexpr OptionRow kOptions[] = {
     {"threads", &Arguments::threads, nullptr, kRuns},
     {"entry", &Arguments::entry, nullptr, kRuns},
     {"verify", &Arguments::verify, nullptr, kRuns},
+    {"opt-level", &Arguments::opt_level, nullptr, kRuns},
+    {"dim", nullptr, nullptr, kRuns, &Arguments::dims},
+    {"input-shape", nullptr, nullptr, kRuns, &Arguments::input_shapes},
     {"copy", nullptr, &Arguments::copy, kRuns},
     {"strict", nullptr, &Arguments::strict, kRuns},
     {"warmup", &Arguments::warmup, nullptr, bit(Command::Bench)},
@@ -64,7 +68,8 @@ constexpr int kFirstOption = 256;  // getopt's answers below are characters
 constexpr const char* kUsages[] = {
     "run FILE [--params P [--new-weights]] [--inputs DIR | --input NAME=FILE]... [--fill random:SEED|zeros|ones]\n"
     "    [--outputs DIR [--format npy|pb]] [--device cpu] [--threads N] [--entry NAME] [--verify none|code|all] [--copy] [--strict] [--quiet] "
-    "[--json]",
+    "[--json]\n"
+    "    for a model: [-O 0|1|2|3] [--dim NAME=N]... [--input-shape NAME=1x3x224x224]...",
     "bench FILE [run's options] [--warmup N] [--repeat N] [--seconds S] [--profile] [--trace OUT.json] [--json]",
     "inspect FILE [--functions] [--tensors] [--sizes [--budget SIZE] [--baseline FILE]] [--program] [--memory] [--json]",
     "doctor FILE [--features LIST] [--params P] [--json]",
@@ -103,6 +108,7 @@ Status apply(const OptionRow& row, const char* value, Arguments* out) {
     out->*row.flag = true;
     return {};
   }
+  if (row.list != nullptr) return (out->*row.list).append(value) ? Status() : out_of_memory();
   if (row.text == nullptr) return add_input(value, out);
   if (out->*row.text != nullptr) return error(Code::InvalidArgument, "--%s is given twice", row.name);
   out->*row.text = value;
@@ -115,10 +121,10 @@ Status parse_options(Command command, int count, char** words, Arguments* out) {
   fill_table(command, table);
   opterr = 0;
   optind = 0;
-  const bool has_output = (kWrites & bit(command)) != 0;
+  const char* short_options = (kWrites & bit(command)) != 0 ? ":o:h" : (kRuns & bit(command)) != 0 ? ":O:h" : ":h";
   while (true) {
     const int at = optind == 0 ? 1 : optind;
-    const int answer = getopt_long(count, words, has_output ? ":o:h" : ":h", table, nullptr);
+    const int answer = getopt_long(count, words, short_options, table, nullptr);
     if (answer == -1) return {};
     if (answer == ':') return error(Code::InvalidArgument, "option '%s' needs a value", words[optind - 1]);
     if (answer == '?') return error(Code::InvalidArgument, "unknown option '%s'", words[optind > at ? optind - 1 : at]);
@@ -126,9 +132,10 @@ Status parse_options(Command command, int count, char** words, Arguments* out) {
       out->help = true;
       continue;
     }
-    if (answer == 'o') {
-      if (out->output != nullptr) return error(Code::InvalidArgument, "-o is given twice");
-      out->output = optarg;
+    if (answer == 'o' || answer == 'O') {
+      const char*& text = answer == 'o' ? out->output : out->opt_level;
+      if (text != nullptr) return error(Code::InvalidArgument, "-%c is given twice", answer);
+      text = optarg;
       continue;
     }
     TIFFIN_TRY(apply(kOptions[answer - kFirstOption], optarg, out));

@@ -29,6 +29,7 @@ struct Values {
   int64_t repeat = 0;  // 0: not given
   double seconds = 0;  // 0: not given
   uint64_t budget = UINT64_MAX;
+  int opt_level = 3;
 };
 
 // Texts are borrowed from argv; null where an option was not given.
@@ -37,12 +38,13 @@ struct Arguments {
   const char* file = nullptr;
   const char *params = nullptr, *inputs = nullptr, *fill = nullptr, *outputs = nullptr, *format = nullptr, *device = nullptr, *threads = nullptr;
   const char *entry = nullptr, *verify = nullptr, *warmup = nullptr, *repeat = nullptr, *seconds = nullptr, *trace = nullptr;
-  const char *budget = nullptr, *baseline = nullptr, *output = nullptr, *features = nullptr;
+  const char *budget = nullptr, *baseline = nullptr, *output = nullptr, *features = nullptr, *opt_level = nullptr;
   bool new_weights = false, copy = false, strict = false, json = false, quiet = false, profile = false;
   bool functions = false, tensors = false, sizes = false, program = false, memory = false, help = false;
   Values values;
   Array<NamedFile> input_files;
   size_t input_file_count = 0;
+  Array<const char*> dims, input_shapes;  // NAME=N, NAME=1x3x224x224
 };
 
 // Reads argv[0..count), which begins behind the command's own words. InvalidArgument for wrong usage.
@@ -56,6 +58,15 @@ const char* usage_of(Command command);
 
 // Reads the texts of options. InvalidArgument naming the option, its value and what is expected.
 Status read_values(const Arguments& arguments, Values* out);
+
+// What "NAME=1x3x224x224" given to --OPTION says: its name, which ends at the last '=', and its extents. InvalidArgument.
+struct NamedExtents {
+  std::string_view name;
+  Array<int64_t> extents;
+};
+Result<NamedExtents> parse_extents(const char* option, const char* text);
+// The same for "NAME=N": one extent.
+Result<NamedExtents> parse_dim(const char* option, const char* text);
 
 // A decimal number of [least, most] given to --NAME. InvalidArgument.
 Result<int64_t> parse_count(const char* option, const char* text, int64_t least, int64_t most);

@@ -35,6 +35,26 @@ TEST(Arguments, ReadsOptionsOnBothSidesOfTheFile) {
   EXPECT_STREQ(parsed.arguments.input_files[0].file, "c.npy");
 }
 
+TEST(Arguments, ReadsWhatModelsAreCompiledWith) {
+  const Parsed parsed(Command::Run, {"m.onnx", "-O0", "--dim", "N=2", "--dim=M=3", "--input-shape", "a=b=1x3x8"});
+  ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+  EXPECT_EQ(parsed.arguments.values.opt_level, 0);
+  ASSERT_EQ(parsed.arguments.dims.size(), 2u);
+  EXPECT_STREQ(parsed.arguments.dims[1], "M=3");
+  const auto shape = parse_extents("input-shape", parsed.arguments.input_shapes[0]);
+  EXPECT_EQ(shape->name, "a=b");
+  EXPECT_EQ(std::vector<int64_t>(shape->extents.begin(), shape->extents.end()), (std::vector<int64_t>{1, 3, 8}));
+  EXPECT_EQ(parse_extents("input-shape", "a=")->extents.size(), 0u);
+  for (const char* text : {"a", "=1", "a=x", "a=1x", "a=1xx2", "a=-1", "a=+1", "a= 1", "a=1y2", "a=99999999999999999999"}) {
+    EXPECT_TRUE(is_wrong(Command::Run, {"m.onnx", "--input-shape", text})) << text;
+  }
+  EXPECT_TRUE(is_wrong(Command::Run, {"m.onnx", "--dim", "N=1x2"}));
+  EXPECT_TRUE(is_wrong(Command::Run, {"m.onnx", "--dim", "N="}));
+  EXPECT_TRUE(is_wrong(Command::Run, {"m.onnx", "-O", "4"}));
+  EXPECT_TRUE(is_wrong(Command::Run, {"m.onnx", "-O", "1", "-O", "1"}));
+  EXPECT_TRUE(is_wrong(Command::Inspect, {"m.so", "-O", "1"}));
+}
+
 TEST(Arguments, RefusesWrongUsage) {
   EXPECT_TRUE(is_wrong(Command::Run, {}));
   EXPECT_TRUE(is_wrong(Command::Run, {"a", "b"}));

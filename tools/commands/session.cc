@@ -52,6 +52,11 @@ Status Session::load(const Arguments& arguments, const Extensions* extensions) {
     has_read_files_ = true;
     TIFFIN_TRY(compile_model(arguments, *extensions, given_, &compiled_));
   }
+  const bool shapes_compilation = arguments.opt_level != nullptr || arguments.dims.size() + arguments.input_shapes.size() > 0;
+  if (shapes_compilation && compiled_.size_bytes() == 0) {
+    return error(Code::InvalidArgument, "-O, --dim and --input-shape are for models, '%s' is none", arguments.file)
+        .with_remedy("give them to 'tiffin compile', which makes artifacts");
+  }
   const uint64_t start = runtime::now_ns();
   if (compiled_.size_bytes() == 0) {
     TIFFIN_ASSIGN_OR_RETURN(module_, runtime::Module::load(arguments.file, options));

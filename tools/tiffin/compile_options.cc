@@ -2,7 +2,6 @@
 #include "tools/tiffin/compile_options.h"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdio>
 
 #include "tools/commands/arguments.h"
@@ -58,19 +57,6 @@ Status read_raw_words(const RawWords& raw, CompileWords* words) {
   return {};
 }
 
-Status split_at_last_equals(const char* option, const std::string& word, std::string* name, std::string* value) {
-  const size_t end = word.rfind('=');
-  if (end == std::string::npos || end == 0) return error(Code::InvalidArgument, "--%s is '%s', NAME=VALUE is expected", option, word.c_str());
-  *name = word.substr(0, end);
-  *value = word.substr(end + 1);
-  return {};
-}
-
-bool parse_extent(std::string_view text, int64_t* out) {
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), *out);
-  return failure == std::errc() && end == text.data() + text.size() && *out >= 0;
-}
-
 int wrong_usage(const CLI::App& app, const Status& status, bool json) {
   report_failure(status, json);
   fputs(app.help().c_str(), stderr);
@@ -80,34 +66,16 @@ int wrong_usage(const CLI::App& app, const Status& status, bool json) {
 }  // namespace
 
 Status add_dim(const std::string& word, driver::CompileOptions* options) {
-  std::string name, value;
-  TIFFIN_TRY(split_at_last_equals("dim", word, &name, &value));
-  int64_t extent = 0;
-  if (!parse_extent(value, &extent)) {
-    return error(Code::InvalidArgument, "--dim is '%s', NAME=N with a size of at least 0 is expected", word.c_str());
-  }
-  if (!options->dims.emplace(name, extent).second) return error(Code::InvalidArgument, "--dim '%s' is given twice", name.c_str());
-  return {};
+  TIFFIN_ASSIGN_OR_RETURN(const NamedExtents dim, parse_dim("dim", word.c_str()));
+  if (options->dims.emplace(dim.name, dim.extents[0]).second) return {};
+  return error(Code::InvalidArgument, "--dim '%s' is given twice", std::string(dim.name).c_str());
 }
 
 Status add_input_shape(const std::string& word, driver::CompileOptions* options) {
-  std::string name, value;
-  TIFFIN_TRY(split_at_last_equals("input-shape", word, &name, &value));
-  std::vector<int64_t> shape;
-  std::string_view rest = value;
-  while (!rest.empty()) {
-    const size_t end = rest.find('x');
-    const std::string_view part = rest.substr(0, end);
-    const bool is_last = end == std::string_view::npos;
-    int64_t extent = 0;
-    if (!parse_extent(part, &extent) || (!is_last && end + 1 == rest.size())) {
-      return error(Code::InvalidArgument, "--input-shape is '%s', NAME=1x3x224x224 is expected", word.c_str());
-    }
-    shape.push_back(extent);
-    rest.remove_prefix(is_last ? rest.size() : end + 1);
-  }
-  if (!options->input_shapes.emplace(name, shape).second) return error(Code::InvalidArgument, "--input-shape '%s' is given twice", name.c_str());
-  return {};
+  TIFFIN_ASSIGN_OR_RETURN(const NamedExtents shape, parse_extents("input-shape", word.c_str()));
+  const std::vector<int64_t> extents(shape.extents.begin(), shape.extents.end());
+  if (options->input_shapes.emplace(shape.name, extents).second) return {};
+  return error(Code::InvalidArgument, "--input-shape '%s' is given twice", std::string(shape.name).c_str());
 }
 
 ParsedWords parse_compile_words(int count, char** words) {

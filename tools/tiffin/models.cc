@@ -7,6 +7,7 @@
 #include "compiler/import/onnx/import_onnx.h"
 #include "compiler/import/onnx/tensor_proto.h"
 #include "tools/commands/arguments.h"
+#include "tools/tiffin/compile_options.h"
 #include "tools/tiffin/subcommands.h"
 
 namespace tiffin::tools {
@@ -28,7 +29,7 @@ Status take_shapes(const std::string& path, std::span<const GivenInput> inputs, 
   for (size_t position = 0; position < ids.size(); ++position) {
     const graph::Value& value = model.graph.value(ids[position]);
     const GivenInput* given = find_given(inputs, value.name, position);
-    if (value.type.has_static_shape() || given == nullptr) continue;
+    if (value.type.has_static_shape() || given == nullptr || options->input_shapes.contains(value.name)) continue;
     options->input_shapes[value.name] = {given->shape.begin(), given->shape.end()};
   }
   return {};
@@ -36,6 +37,9 @@ Status take_shapes(const std::string& path, std::span<const GivenInput> inputs, 
 
 Status compile_in_memory(const Arguments& arguments, std::span<const GivenInput> inputs, HostTensor* out_artifact) {
   driver::CompileOptions options;
+  options.opt_level = arguments.values.opt_level;
+  for (const char* word : arguments.dims) TIFFIN_TRY(add_dim(word, &options));
+  for (const char* word : arguments.input_shapes) TIFFIN_TRY(add_input_shape(word, &options));
   if (arguments.entry != nullptr) options.entry = arguments.entry;
   Result<driver::CompiledModule> module = driver::compile_onnx(arguments.file, options);
   if (!module.has_value() && module.error().code() == Code::OpenShape && !inputs.empty()) {
