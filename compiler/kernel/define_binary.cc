@@ -13,13 +13,15 @@ namespace {
 
 using BinaryFn = std::function<Expr(Builder&, Expr, Expr)>;
 
-// The sign of the divisor, as Python's %.
+// The sign of the divisor, as Python's %: that of a floating zero too.
 Expr floored_mod(Builder& b, Expr x, Expr y) {
-  Expr rest = b.let("rest", b.mod(x, y));
+  const bool is_float = is_standard_float(x->type.dtype);
+  Expr rest = b.let("rest", is_float ? math::fmod(b, x, y) : b.mod(x, y));
   if (is_unsigned_int(x->type.dtype)) return rest;
-  Expr zero = b.zero(x->type);
+  Expr zero = b.zero(rest->type);
   Expr has_other_sign = b.ne(b.lt(rest, zero), b.lt(y, zero));
-  return b.select(b.bit_and(b.ne(rest, zero), has_other_sign), b.add(rest, y), rest);
+  Expr moved = b.select(has_other_sign, b.add(rest, y), rest);
+  return b.select(b.ne(rest, zero), moved, is_float ? math::copy_sign(b, zero, y) : zero);
 }
 
 // Square and multiply, wrapping. A negative exponent gives 1 / x^|y| truncated: 0 but for bases 1 and -1.
@@ -46,9 +48,9 @@ Expr integer_pow(Builder& b, Expr x, Expr y) {
 }
 
 BinaryFn modulo(const Node& node, DType dtype) {
+  if (node.int_attribute("fmod", 0) == 0) return floored_mod;
   if (is_standard_float(dtype)) return math::fmod;
-  if (node.int_attribute("fmod", 0) != 0) return [](Builder& b, Expr x, Expr y) { return b.mod(x, y); };
-  return floored_mod;
+  return [](Builder& b, Expr x, Expr y) { return b.mod(x, y); };
 }
 
 BinaryFn shift(const Node& node) {

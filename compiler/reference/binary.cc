@@ -36,7 +36,9 @@ template <class T>
 T modulo(T a, T b, bool has_sign_of_dividend) {
   if constexpr (std::is_floating_point_v<T>) {
     const T rest = std::fmod(a, b);
-    return !has_sign_of_dividend && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    if (has_sign_of_dividend) return rest;
+    if (rest == 0) return std::copysign(T{0}, b);
+    return (rest < 0) != (b < 0) ? rest + b : rest;
   } else {
     const T rest = subtract(a, multiply(divide(a, b), b));
     if (b == T{0}) return T{0};

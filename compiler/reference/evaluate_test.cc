@@ -51,6 +51,9 @@ TEST(Evaluate, IntegersWrapAndDivisionNeverTraps) {
 TEST(Evaluate, ModTakesTheSignOfTheDivisorUnlessFmod) {
   EXPECT_EQ(values(run(Op::Mod, {ints({-5, 5, -5, 5}), ints({3, -3, -3, 0})})), (Doubles{1, -1, -2, 0}));
   EXPECT_EQ(values(run(Op::Mod, {ints({-5, 5}), ints({3, -3})}, {{"fmod", int64_t{1}}})), (Doubles{-2, 2}));
+  const std::vector<double> floats_mod = values(run(Op::Mod, {floats({4}, {-5, 5, -1, 4}), floats({4}, {3, -3, INFINITY, -2})}));
+  EXPECT_EQ(floats_mod, (Doubles{1, -1, INFINITY, 0}));
+  EXPECT_TRUE(std::signbit(floats_mod[3]));
 }
 
 TEST(Evaluate, NanSurvivesMaxMinReluAndClip) {

@@ -70,6 +70,17 @@ TEST(Elementwise, IntegerOperators) {
   }
 }
 
+TEST(Elementwise, ModOfFloatsTakesEitherSign) {
+  uint64_t seed = 550;
+  for (DType dtype : {DType::Float32, DType::Float64, DType::Float16}) {
+    for (int64_t fmod : {0, 1}) {
+      Case c(seed++);
+      c.graph.set_outputs({c.node(Op::Mod, {c.input(dtype, {4, 33}, -9, 9), c.input(dtype, {33}, -4, 4)}, Attributes{{"fmod", fmod}})});
+      expect_agreement(c);
+    }
+  }
+}
+
 TEST(Elementwise, CastsBetweenAllTypes) {
   const DType dtypes[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int8,
                           DType::Int32,   DType::Int64,   DType::UInt8,   DType::Bool};
