@@ -149,7 +149,8 @@ void ConvolutionTiles::emit_tile(const PixelTile& pixels, Expr column_tile, Expr
         const Expr out_block = b_.add(b_.mul(column_tile, width / block_), column / block_);
         Index index = {image_, out_block, row, b_.add(known.first, r), b_.lanes(b_.i64(column % block_), 1, lanes_)};
         if (rows_.output == 1 && lowering_.shape(node_.outputs[0])[2] != 1) {  // flattened: back to row and column
-          const Index pixel = lowering_.unflatten(index[3], std::vector<int64_t>{lowering_.shape(node_.outputs[0])[2], lowering_.shape(node_.outputs[0])[3]});
+          const Index pixel =
+              lowering_.unflatten(index[3], std::vector<int64_t>{lowering_.shape(node_.outputs[0])[2], lowering_.shape(node_.outputs[0])[3]});
           index[2] = pixel[0];
           index[3] = pixel[1];
         }
@@ -159,7 +160,8 @@ void ConvolutionTiles::emit_tile(const PixelTile& pixels, Expr column_tile, Expr
 }
 
 // All taps of one row of the window, for `channels` channels of one block.
-void ConvolutionTiles::emit_channels(Tile& tile, const PixelTile& pixels, Expr column_tile, Expr channel_block, Expr row_tap, Expr row, int64_t channels) {
+void ConvolutionTiles::emit_channels(Tile& tile, const PixelTile& pixels, Expr column_tile, Expr channel_block, Expr row_tap, Expr row,
+                                     int64_t channels) {
   const int64_t panel_size = rows_.taps * columns_.taps * in_channels_ * kPanelWidth, width = tile_.vectors * lanes_;
   const int64_t per_block = input_is_blocked_ ? block_ : 1;
   Expr weight_base = b_.add(b_.mul(column_tile, width / kPanelWidth * panel_size), b_.mul(row_tap, columns_.taps * in_channels_ * kPanelWidth));
@@ -172,7 +174,22 @@ void ConvolutionTiles::emit_channels(Tile& tile, const PixelTile& pixels, Expr c
 }
 
 void ConvolutionTiles::emit_taps(Tile& tile, const PixelTile& pixels, Expr weight_base, Expr input_base, int64_t channels) {
-  // With one channel a step the taps are unrolled instead, as they are where some pixels of the tile lack some taps.
+  // With few channels a step some taps are unrolled as well; all are where some pixels of the tile lack some taps.
+  constexpr int64_t kSteps = 8;
+  if (!pixels.position && channels < kSteps && columns_.taps > kSteps) {
+    const int64_t taps_per_step = kSteps / channels, unrolled = columns_.taps / taps_per_step * taps_per_step;
+    b_.for_loop("column_tap", b_.i64(0), b_.i64(unrolled),
+                [&](Expr tap) {
+                  for (int64_t i = 0; i < taps_per_step; ++i) {
+                    for (int64_t channel = 0; channel < channels; ++channel) step(tile, pixels, weight_base, input_base, b_.add(tap, i), channel);
+                  }
+                },
+                {taps_per_step, LoopKind::Serial});
+    for (int64_t tap = unrolled; tap < columns_.taps; ++tap) {
+      for (int64_t channel = 0; channel < channels; ++channel) step(tile, pixels, weight_base, input_base, b_.i64(tap), channel);
+    }
+    return;
+  }
   if (pixels.position || channels == 1) {
     for (int64_t tap = 0; tap < columns_.taps; ++tap) {
       for (int64_t channel = 0; channel < channels; ++channel) step(tile, pixels, weight_base, input_base, b_.i64(tap), channel);
@@ -204,8 +221,8 @@ void ConvolutionTiles::step(Tile& tile, const PixelTile& pixels, Expr weight_bas
 }  // namespace
 
 bool has_convolution_tiles(const Lowering& lowering, const Node& node) {
-  return node.int_attribute("transposed", 0) == 0 && lowering.dtype(node.inputs[0]) == DType::Float32 && lowering.buffer_of(node.inputs[0]) != nullptr &&
-         lowering.buffer_of(node.inputs[1]) != nullptr;
+  return node.int_attribute("transposed", 0) == 0 && lowering.dtype(node.inputs[0]) == DType::Float32 &&
+         lowering.buffer_of(node.inputs[0]) != nullptr && lowering.buffer_of(node.inputs[1]) != nullptr;
 }
 
 Status emit_convolution_tiles(Lowering& lowering, const Node& node) { return ConvolutionTiles(lowering, node).emit(); }

@@ -40,6 +40,7 @@ class BlockChannels {
  private:
   ValueId rewrite(Rewriter& rewriter);
   ValueId rewrite_convolution(Rewriter& rewriter);
+  ValueId pad_for_wide_window(Rewriter& rewriter, ValueId source, ops::Window& window);
   ValueId rewrite_transposed_convolution(Rewriter& rewriter);
   ValueId rewrite_elementwise(Rewriter& rewriter);
   ValueId rewrite_pool(Rewriter& rewriter);
@@ -68,13 +69,37 @@ ValueId BlockChannels::rewrite(Rewriter& rewriter) {
   if (ops::op_class(node.op) == ops::OpClass::Elementwise) return rewrite_elementwise(rewriter);
   switch (node.op) {
     case Op::MaxPool:
-    case Op::AveragePool: return rewrite_pool(rewriter);
-    case Op::ReduceMean: return rewrite_mean(rewriter);
-    case Op::Concat: return rewrite_concat(rewriter);
-    case Op::Slice: return rewrite_slice(rewriter);
-    case Op::Resize: return rewrite_resize(rewriter);
-    default: return kNone;
+    case Op::AveragePool:
+      return rewrite_pool(rewriter);
+    case Op::ReduceMean:
+      return rewrite_mean(rewriter);
+    case Op::Concat:
+      return rewrite_concat(rewriter);
+    case Op::Slice:
+      return rewrite_slice(rewriter);
+    case Op::Resize:
+      return rewrite_resize(rewriter);
+    default:
+      return kNone;
   }
+}
+
+// Kernels unroll the taps of tiles at the image's sides, where some taps are left out. For wide windows that is too much code: they read a padded
+// copy, and `window` then has no padding.
+ValueId BlockChannels::pad_for_wide_window(Rewriter& rewriter, ValueId source, ops::Window& window) {
+  constexpr int64_t kMaxUnrolledTaps = 11;
+  const auto is_zero = [](int64_t pad) { return pad == 0; };
+  const bool has_pads = !std::all_of(window.pads_begin.begin(), window.pads_begin.end(), is_zero) ||
+                        !std::all_of(window.pads_end.begin(), window.pads_end.end(), is_zero);
+  if (!has_pads || window.kernel[1] <= kMaxUnrolledTaps) return source;
+  const size_t rank = rewriter.shape(source).size();
+  Extents pads(2 * rank, 0);
+  for (size_t axis = 0; axis < 2; ++axis) {
+    pads[axis + 2] = window.pads_begin[axis];
+    pads[rank + axis + 2] = window.pads_end[axis];
+    window.pads_begin[axis] = window.pads_end[axis] = 0;
+  }
+  return rewriter.add(Op::Pad, "padded", {source, rewriter.ints("padding", pads)}, {{"mode", std::string("constant")}});
 }
 
 ValueId BlockChannels::rewrite_convolution(Rewriter& rewriter) {
@@ -82,15 +107,19 @@ ValueId BlockChannels::rewrite_convolution(Rewriter& rewriter) {
   const graph::Tensor* constant = graph_.tensor_of(w);
   // Layouts of constants are folded, which is slow for large ones.
   constexpr int64_t kMaxConstantElements = int64_t{1} << 23;
-  const bool is_constant = constant != nullptr && graph_.value(w).kind == graph::ValueKind::Constant && constant->num_elements() <= kMaxConstantElements;
+  const bool is_constant =
+      constant != nullptr && graph_.value(w).kind == graph::ValueKind::Constant && constant->num_elements() <= kMaxConstantElements;
   if (!is_image(x) || !is_image(w) || (!is_constant && !is_packable_weight(graph_, users_, w, Op::Conv))) return kNone;
-  const auto window = ops::window_of(graph_, rewriter.node());
+  auto window = ops::window_of(graph_, rewriter.node());
   if (!window.has_value()) return kNone;
   const Extents weight = rewriter.shape(w);
   const int64_t channels = rewriter.shape(result)[1], in_channels = rewriter.shape(x)[1];
   const bool is_depthwise = window->group > 1 && window->group == channels && window->group == in_channels;
   if (window->group != 1 && !is_depthwise) return kNone;
 
+  // Few channels, as of an image, are read as they are.
+  const bool reads_plain = !is_depthwise && in_channels < block_ && !values_.is_blocked(x);
+  const ValueId source = pad_for_wide_window(rewriter, reads_plain ? x : values_.blocked(rewriter, x), *window);
   Attributes attributes;
   attributes["kernel_shape"] = window->kernel;
   attributes["strides"] = window->strides;
@@ -104,12 +133,10 @@ ValueId BlockChannels::rewrite_convolution(Rewriter& rewriter) {
   if (is_depthwise) {
     const ValueId taps = rewriter.transpose(rewriter.reshape(w, "taps", {channels, weight[2], weight[3]}), "taps_first", {1, 2, 0});
     const ValueId panels = rewriter.add(Op::PackPanels, "panels", {taps});
-    product = rewriter.add(Op::BlockedDepthwiseConv, "product", {values_.blocked(rewriter, x), panels}, attributes);
+    product = rewriter.add(Op::BlockedDepthwiseConv, "product", {source, panels}, attributes);
   } else {
-    // Few channels, as of an image, are read as they are.
-    const bool reads_plain = in_channels < block_ && !values_.is_blocked(x);
     const ValueId panels = rewriter.add(Op::PackPanels, "panels", {rewriter.transpose(w, "taps_first", {2, 3, 1, 0})});
-    product = rewriter.add(Op::BlockedConv, "product", {reads_plain ? x : values_.blocked(rewriter, x), panels}, attributes);
+    product = rewriter.add(Op::BlockedConv, "product", {source, panels}, attributes);
   }
   if (!rewriter.has_input(2)) return product;
   return rewriter.add(Op::Add, "bias", {product, values_.blocked_channels(rewriter, rewriter.input(2), channels)});
@@ -162,8 +189,7 @@ ValueId BlockChannels::rewrite_elementwise(Rewriter& rewriter) {
     } else if (own.size() == 4 && own[0] > 1) {
       operands.push_back(values_.blocked(rewriter, input));
     } else {
-      operands.push_back(values_.is_blocked(input) ? values_.blocked(rewriter, input)
-                                                   : values_.blocked_channels(rewriter, input, shape[1]));
+      operands.push_back(values_.is_blocked(input) ? values_.blocked(rewriter, input) : values_.blocked_channels(rewriter, input, shape[1]));
     }
   }
   return rewriter.add(node.op, "blocked", operands, node.attributes);
