@@ -123,7 +123,8 @@ void Builder::place_front(uint64_t query_offset) {
   std::vector<uint8_t> note;
   const std::string version = std::string("tiffin ") + TIFFIN_VERSION;
   const std::string owner = TIFFIN_NOTE_OWNER;
-  append(note, Elf64_Nhdr{static_cast<uint32_t>(owner.size() + 1), static_cast<uint32_t>(sizeof(tiffin_note) + version.size() + 1), TIFFIN_NOTE_TYPE});
+  append(note,
+         Elf64_Nhdr{static_cast<uint32_t>(owner.size() + 1), static_cast<uint32_t>(sizeof(tiffin_note) + version.size() + 1), TIFFIN_NOTE_TYPE});
   note.insert(note.end(), owner.begin(), owner.end());
   note.resize(align_up(note.size() + 1, 4));
   append(note, tiffin_note{TIFFIN_SO_HEADER_ADDRESS, table_bytes});

@@ -124,8 +124,8 @@ std::vector<uint8_t> serialize_program(const Contents& contents, const Constants
   std::vector<Offset<abi::Constant>> written;
   for (size_t i = 0; i < contents.plan.constants.size(); ++i) {
     const plan::Constant& constant = contents.plan.constants[i];
-    written.push_back(abi::CreateConstant(builder, code_of(constant.tensor.dtype()), constant.tensor.bytes().size(), constants.offsets[i],
-                                          constant.is_uniform));
+    written.push_back(
+        abi::CreateConstant(builder, code_of(constant.tensor.dtype()), constant.tensor.bytes().size(), constants.offsets[i], constant.is_uniform));
   }
   const auto constant_vector = builder.CreateVector(written);
   const std::vector<Offset<abi::Variant>> variants = {write_variant(builder, contents)};

@@ -100,7 +100,9 @@ void DepthwiseTiles::emit_tile(const PixelTile& pixels, Expr row, Expr image, Ex
   });
   store_tile(
       lowering_, tile,
-      [&](int r, int) { return Index{image, channel_block, row, b_.add(known.first, r), b_.lanes(b_.i64(lane_offset), 1, lanes_)}; },
+      [&](int r, int) {
+        return Index{image, channel_block, row, b_.add(known.first, r), b_.lanes(b_.i64(lane_offset), 1, lanes_)};
+      },
       [](int) { return 0; });
 }
 

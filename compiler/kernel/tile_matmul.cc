@@ -171,15 +171,16 @@ void MatmulTiles::emit_tile(int rows, Expr first_row, Expr column_tile, int vect
                     });
   };
   const int64_t unrolled = depth_ / kUnroll * kUnroll;
-  b_.for_loop("k", b_.i64(0), b_.i64(unrolled), [&](Expr k) {
-    for (int j = 0; j < kUnroll; ++j) step(b_.add(k, j));
-  }, {kUnroll, LoopKind::Serial});
+  b_.for_loop("k", b_.i64(0), b_.i64(unrolled),
+              [&](Expr k) {
+                for (int j = 0; j < kUnroll; ++j) step(b_.add(k, j));
+              },
+              {kUnroll, LoopKind::Serial});
   for (int64_t k = unrolled; k < depth_; ++k) step(b_.i64(k));
 
   const Expr first_column = b_.let("column", b_.mul(column_tile, tile_.vectors * lanes_));
   store_tile(
-      lowering_, tile,
-      [&](int r, int v) { return result_index(b_.add(row, r), b_.lanes(b_.add(first_column, v * lanes_), 1, lanes_)); },
+      lowering_, tile, [&](int r, int v) { return result_index(b_.add(row, r), b_.lanes(b_.add(first_column, v * lanes_), 1, lanes_)); },
       [&](int v) { return v == vectors - 1 ? last_active : 0; });
 }
 

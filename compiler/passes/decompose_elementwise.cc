@@ -119,6 +119,15 @@ Replacements decompose_clip(Rewriter& r) {
   return {x};
 }
 
+// A power that is a whole number but for the last bits becomes it, so that truncation does not take the next smaller one.
+ValueId settle_whole_numbers(Rewriter& r, ValueId power) {
+  const DType dtype = r.dtype(power);
+  const ValueId whole = r.add(Op::Round, "whole", {power});
+  const ValueId distance = r.add(Op::Abs, "distance", {r.add(Op::Sub, "rest", {power, whole})});
+  const ValueId bound = r.add(Op::Mul, "bound", {r.add(Op::Abs, "magnitude", {power}), r.number(dtype, 0x1p-51)});
+  return r.add(Op::Where, "settled", {r.add(Op::LessOrEqual, "is_whole", {distance, bound}), whole, power});
+}
+
 Replacements decompose_pow(Rewriter& r) {
   const DType base = r.dtype(r.input(0)), exponent = r.dtype(r.input(1));
   if (base == exponent) return {};
@@ -127,7 +136,9 @@ Replacements decompose_pow(Rewriter& r) {
   const bool is_wide = dtype_bits(base) > 16 || exponent == DType::Float64;
   const DType common = is_standard_float(base) || is_integer_power ? base : is_wide ? DType::Float64 : DType::Float32;
   const ValueId power = r.add(Op::Pow, "pow", {r.cast(r.input(0), "base", common), r.cast(r.input(1), "exponent", common)});
-  return {r.cast(power, "result", base)};
+  // Float32 is rounded from more bits already.
+  const bool is_inexact = is_standard_int(base) && common == DType::Float64;
+  return {r.cast(is_inexact ? settle_whole_numbers(r, power) : power, "result", base)};
 }
 
 }  // namespace tiffin::passes

@@ -116,7 +116,8 @@ Result<uint32_t> Assigner::buffer_for(ValueId value, size_t step, bool is_result
   int64_t& known = buffer_of_[static_cast<size_t>(root)];
   if (known >= 0) return static_cast<uint32_t>(known);
   TIFFIN_ASSIGN_OR_RETURN(const Buffer buffer, fixed_buffer(root));
-  if (buffer.space == Space::Arena && !is_result) return error(Code::Internal, "value '%s' is read before it is computed", graph_.value(root).name.c_str());
+  if (buffer.space == Space::Arena && !is_result)
+    return error(Code::Internal, "value '%s' is read before it is computed", graph_.value(root).name.c_str());
   known = static_cast<int64_t>(plan_.entry.buffers.size());
   plan_.entry.buffers.push_back(buffer);
   if (buffer.space == Space::Arena) {
@@ -139,7 +140,8 @@ void Assigner::share_in_place(const LoweredStep& step, size_t index) {
     if (buffer < 0 || buffer_of_[static_cast<size_t>(to)] >= 0 || output_index_.count(to) != 0) continue;
     const auto block = block_of_buffer_.find(static_cast<uint32_t>(buffer));
     const bool dies_here = last_use_[from] == static_cast<int64_t>(index);
-    if (block == block_of_buffer_.end() || !dies_here || plan_.entry.buffers[static_cast<size_t>(buffer)].bytes != bytes_of(graph_.value(to).type)) continue;
+    if (block == block_of_buffer_.end() || !dies_here || plan_.entry.buffers[static_cast<size_t>(buffer)].bytes != bytes_of(graph_.value(to).type))
+      continue;
     const auto readers = std::count_if(step.buffers.begin(), step.buffers.end(), [&](ValueId value) { return root_of(value) == from; });
     if (readers != 1 || blocks_[block->second].last_step != static_cast<int64_t>(index)) continue;
     buffer_of_[static_cast<size_t>(to)] = buffer;

@@ -14,7 +14,7 @@ namespace tiffin::plan {
 // A kernel call before buffers are assigned.
 struct LoweredStep {
   uint32_t kernel = 0;
-  std::vector<graph::ValueId> buffers;        // inputs, then from outputs_begin on results
+  std::vector<graph::ValueId> buffers;  // inputs, then from outputs_begin on results
   size_t outputs_begin = 0;
   std::vector<std::pair<int, int>> in_place;  // (input, result) positions that may share memory
   std::string label;

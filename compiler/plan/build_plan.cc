@@ -62,7 +62,8 @@ Status Planner::check_types() const {
     for (const ValueId output : node.outputs) {
       if (output == kNone || graph_.value(output).type.has_static_shape()) continue;
       return error(Code::UnsupportedOperator, "node '%s' (%s): its result '%s' has a shape that depends on computed values: %s", node.name.c_str(),
-                   std::string(graph::op_name(node.op)).c_str(), graph_.value(output).name.c_str(), graph::to_string(graph_.value(output).type).c_str());
+                   std::string(graph::op_name(node.op)).c_str(), graph_.value(output).name.c_str(),
+                   graph::to_string(graph_.value(output).type).c_str());
     }
   }
   return {};

@@ -52,7 +52,8 @@ ArenaSize plan_memory(std::vector<Block>& blocks) {
     const uint64_t bytes = round_up(block.bytes);
     block.offset = best_fit(block, bytes, placed);
     size.bytes = std::max(size.bytes, block.offset + bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &block, [](const Block* a, const Block* b) { return a->offset < b->offset; }), &block);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), &block, [](const Block* a, const Block* b) { return a->offset < b->offset; }),
+                  &block);
   }
   size.lower_bound = lower_bound(blocks);
   return size;

@@ -40,7 +40,8 @@ std::vector<AxisGroup> match_axes(std::span<const int64_t> from, std::span<const
 }
 
 // One axis group of a box in the new shape: offsets, extents and strides of its target axes.
-bool reshape_group(const PlacedBox& box, std::span<const int64_t> from_shape, std::span<const int64_t> to_shape, const AxisGroup& group, PlacedBox& out) {
+bool reshape_group(const PlacedBox& box, std::span<const int64_t> from_shape, std::span<const int64_t> to_shape, const AxisGroup& group,
+                   PlacedBox& out) {
   // The box must be one run in this group: all axes but the first non-trivial one whole, with strides that merge.
   int64_t offset = 0, extent = 1, stride = 1, whole = 1;
   bool is_partial = false;

@@ -40,7 +40,7 @@ struct VectorStep {
 struct Stored {
   std::string name;
   DType dtype{};
-  std::vector<int64_t> shape;     // physical
+  std::vector<int64_t> shape;      // physical
   uint64_t bytes = 0, offset = 0;  // offset: from the start of the weights' data, a multiple of 64
   std::vector<Piece> pieces;       // a placement, or
   std::vector<VectorStep> steps;   // a vector expression

@@ -7,11 +7,16 @@ namespace {
 
 const char* space_name(Space space) {
   switch (space) {
-    case Space::Input: return "input";
-    case Space::Output: return "output";
-    case Space::Arena: return "arena";
-    case Space::Stored: return "stored";
-    case Space::Constant: return "constant";
+    case Space::Input:
+      return "input";
+    case Space::Output:
+      return "output";
+    case Space::Arena:
+      return "arena";
+    case Space::Stored:
+      return "stored";
+    case Space::Constant:
+      return "constant";
   }
   return "?";
 }
@@ -24,7 +29,8 @@ std::string print_buffer(const Buffer& buffer) {
 }
 
 std::string print_stored(const StoragePlan& storage, const Stored& stored) {
-  std::string out = "  " + stored.name + ": " + std::string(dtype_name(stored.dtype)) + graph::to_string(stored.shape) + " at " + number(stored.offset);
+  std::string out =
+      "  " + stored.name + ": " + std::string(dtype_name(stored.dtype)) + graph::to_string(stored.shape) + " at " + number(stored.offset);
   for (const Piece& piece : stored.pieces) {
     out += "\n    copy " + storage.parameters[piece.parameter].name + "[+" + std::to_string(piece.source_offset) + "] -> [+" +
            std::to_string(piece.target_offset) + "] extents " + graph::to_string(piece.extents) + " source strides " +
@@ -44,7 +50,8 @@ std::string print(const Plan& plan) {
   out += "stored, " + number(plan.storage.data_bytes) + " bytes\n";
   for (const Stored& stored : plan.storage.stored) out += print_stored(plan.storage, stored);
   out += "constants\n";
-  for (const Constant& constant : plan.constants) out += "  " + graph::to_string(constant.tensor.type()) + (constant.is_uniform ? " uniform" : "") + "\n";
+  for (const Constant& constant : plan.constants)
+    out += "  " + graph::to_string(constant.tensor.type()) + (constant.is_uniform ? " uniform" : "") + "\n";
   const Entry& entry = plan.entry;
   out += "entry " + entry.name + ", arena " + number(entry.arena_bytes) + " bytes, lower bound " + number(entry.arena_lower_bound) + "\n";
   for (size_t i = 0; i < entry.buffers.size(); ++i) out += "  buffer " + number(i) + ": " + print_buffer(entry.buffers[i]) + "\n";

@@ -88,8 +88,10 @@ std::optional<Placement> StoragePlanner::derive_placement(const Node& node) cons
   if (from == nullptr || dtype_bits(from->dtype) < 8 || !graph_.value(result).type.has_static_shape()) return std::nullopt;
   const std::vector<int64_t> shape = graph_.value(result).type.static_shape();
   switch (node.op) {
-    case Op::Identity: return *from;
-    case Op::Reshape: return reshape(*from, shape);
+    case Op::Identity:
+      return *from;
+    case Op::Reshape:
+      return reshape(*from, shape);
     case Op::Transpose: {
       std::vector<int64_t> permutation = node.ints_attribute("perm");
       if (permutation.empty()) {
@@ -106,7 +108,8 @@ std::optional<Placement> StoragePlanner::derive_placement(const Node& node) cons
       begins.resize(shape.size());
       return pad_zeros(*from, begins, shape);
     }
-    case Op::PackPanels: return pack_panels(*from, kPanelWidth);
+    case Op::PackPanels:
+      return pack_panels(*from, kPanelWidth);
     case Op::Concat: {
       std::vector<const Placement*> parts;
       for (const ValueId input : node.inputs) parts.push_back(placement_of(input));
@@ -114,7 +117,8 @@ std::optional<Placement> StoragePlanner::derive_placement(const Node& node) cons
       const int64_t axis = node.int_attribute("axis", 0);
       return concat(parts, static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis), shape);
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 

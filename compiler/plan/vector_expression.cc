@@ -98,10 +98,14 @@ bool Deriver::append_node(const Node& node, DType dtype) {
   };
   const bool is_float = is_standard_float(dtype);
   switch (node.op) {
-    case Op::Add: return binary(VectorOp::Add);
-    case Op::Sub: return binary(VectorOp::Subtract);
-    case Op::Mul: return binary(VectorOp::Multiply);
-    case Op::Div: return is_float && binary(VectorOp::Divide);
+    case Op::Add:
+      return binary(VectorOp::Add);
+    case Op::Sub:
+      return binary(VectorOp::Subtract);
+    case Op::Mul:
+      return binary(VectorOp::Multiply);
+    case Op::Div:
+      return is_float && binary(VectorOp::Divide);
     case Op::Sqrt:
       if (!is_float || !append(node.input(0))) return false;
       push(VectorOp::SquareRoot, dtype);
@@ -110,14 +114,16 @@ bool Deriver::append_node(const Node& node, DType dtype) {
       if (!append(node.input(0))) return false;
       push(VectorOp::Cast, dtype);
       return true;
-    case Op::Identity: return append(node.input(0));
+    case Op::Identity:
+      return append(node.input(0));
     case Op::Reshape: {
       const graph::Type& from = graph_.value(node.input(0)).type;
       const graph::Type& to = graph_.value(node.outputs[0]).type;
       const bool only_ones = from.has_static_shape() && to.has_static_shape() && without_ones(from.static_shape()) == without_ones(to.static_shape());
       return only_ones && append(node.input(0));
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 

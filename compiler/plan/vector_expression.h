@@ -18,7 +18,8 @@ struct VectorExpression {
 };
 
 // The expression that computes `value` from parameters, or nothing: some operand is no parameter, the tensor is large, or an operator is none of
-// Add, Sub, Mul, Div, Sqrt, Cast, Identity, Reshape (over axes of one element). Elements are computed in the value's dtype, each operation rounded once.
+// Add, Sub, Mul, Div, Sqrt, Cast, Identity, Reshape (over axes of one element). Elements are computed in the value's dtype, each operation rounded
+// once.
 std::optional<VectorExpression> derive_expression(const graph::Graph& graph, graph::ValueId value,
                                                   const std::map<graph::ValueId, uint32_t>& parameter_index);
 
