@@ -163,10 +163,8 @@ constexpr std::string_view kNames[] = {
     "Xor",
     "BlockedConv",
     "BlockedDepthwiseConv",
-    "BlockedPool",
     "PackPanels",
     "PackedMatMul",
-    "FusedAttention",
 };
 
 static_assert(sizeof(kNames) / sizeof(kNames[0]) == kOpCount);

@@ -167,14 +167,12 @@ enum class Op : uint16_t {
   // Tiffin's own; docs/architecture/layouts.md
   BlockedConv,
   BlockedDepthwiseConv,
-  BlockedPool,
   PackPanels,
   PackedMatMul,
-  FusedAttention,
 };
 
 inline constexpr Op kFirstInternalOp = Op::BlockedConv;
-inline constexpr int kOpCount = static_cast<int>(Op::FusedAttention) + 1;
+inline constexpr int kOpCount = static_cast<int>(Op::PackedMatMul) + 1;
 
 // The name as ONNX spells it.
 std::string_view op_name(Op op);

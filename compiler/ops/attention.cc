@@ -115,13 +115,4 @@ Status infer_rotary_embedding(Inference& inference) {
   return infer_same(inference);
 }
 
-// q: [batch, heads, queries, head]; k: [batch, heads, keys, head]; v: [batch, heads, keys, value head].
-Status infer_fused_attention(Inference& inference) {
-  for (size_t i = 0; i < 3; ++i) TIFFIN_TRY(expect_min_rank(inference, i, 3, "fused_attention.c1"));
-  if (!inference.has_rank(0) || !inference.has_rank(2)) return inference.set(0, inference.dtype(0), inference.type(0).shape);
-  Shape shape = inference.shape(0);
-  shape.back() = inference.shape(2).back();
-  return inference.set(0, inference.dtype(0), std::move(shape));
-}
-
 }  // namespace tiffin::ops

@@ -336,10 +336,8 @@ constexpr OperatorRow kRows[] = {
     binary(Op::Xor, kBool),
     blocked(Op::BlockedConv, 2, -1, infer_blocked_convolution),
     blocked(Op::BlockedDepthwiseConv, 2, -1, infer_blocked_depthwise_convolution),
-    blocked(Op::BlockedPool, 1, 1, infer_blocked_pool),
     row(Op::PackPanels, 1, 1, infer_pack_panels, {{kAny}}, {{"transposed", Kind::Int}}),
     row(Op::PackedMatMul, 2, -1, infer_packed_matmul, {{kEverything}}, {{"n", Kind::Int, true}}),
-    row(Op::FusedAttention, 3, -1, infer_fused_attention, {{kEverything}}),
 };
 
 constexpr bool is_in_order() {

@@ -80,7 +80,6 @@ Status infer_blocked_depthwise_convolution(Inference& inference);
 
 // pooling.cc
 Status infer_pool(Inference& inference);
-Status infer_blocked_pool(Inference& inference);
 
 // matmul.cc
 Status infer_matmul(Inference& inference);
@@ -100,7 +99,6 @@ Status infer_dynamic_quantize(Inference& inference);
 // attention.cc
 Status infer_attention(Inference& inference);
 Status infer_rotary_embedding(Inference& inference);
-Status infer_fused_attention(Inference& inference);
 
 // image.cc
 Status infer_grid_sample(Inference& inference);

@@ -33,13 +33,4 @@ Status infer_pool(Inference& inference) {
   return inference.set(0, inference.dtype(0), std::move(shape));
 }
 
-Status infer_blocked_pool(Inference& inference) {
-  if (!inference.has_rank(0)) return inference.set(0, inference.dtype(0), std::nullopt);
-  TIFFIN_ASSIGN_OR_RETURN(const Window window, window_of(inference.graph(), inference.node()));
-  graph::Shape shape = {inference.dim(0, 0), inference.dim(0, 1)};
-  for (const int64_t extent : window.output) shape.push_back(inference.dim_or_fresh(extent, 0, shape.size()));
-  shape.push_back(inference.shape(0).back());
-  return inference.set(0, inference.dtype(0), std::move(shape));
-}
-
 }  // namespace tiffin::ops

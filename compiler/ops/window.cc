@@ -16,9 +16,9 @@ using Extents = std::vector<int64_t>;
 // Extents, strides and pads above this are taken for damage; products of three such values still fit an int64.
 constexpr int64_t kMaxExtent = int64_t{1} << 40;
 
-bool is_blocked(Op op) { return op == Op::BlockedConv || op == Op::BlockedDepthwiseConv || op == Op::BlockedPool; }
+bool is_blocked(Op op) { return op == Op::BlockedConv || op == Op::BlockedDepthwiseConv; }
 bool is_global(Op op) { return op == Op::GlobalAveragePool || op == Op::GlobalMaxPool; }
-bool is_pool(Op op) { return op == Op::AveragePool || op == Op::MaxPool || op == Op::LpPool || op == Op::BlockedPool; }
+bool is_pool(Op op) { return op == Op::AveragePool || op == Op::MaxPool || op == Op::LpPool; }
 
 size_t weight_index(Op op) { return op == Op::QLinearConv ? 3 : 1; }
 

@@ -91,8 +91,6 @@ constexpr InferenceCase kCases[] = {
      "float32[1,5,6,6,8]"},
     {"input %x: float32[1,2,8,8,16] input %p: float32[2,3,3,16]",
      "BlockedDepthwiseConv(%x, %p) {kernel_shape=[3, 3], strides=[2, 2], channels=32, block=16}", "float32[1,2,3,3,16]"},
-    {"input %x: float32[1,2,8,8,16]", "BlockedPool(%x) {kernel_shape=[2, 2], strides=[2, 2]}", "float32[1,2,4,4,16]"},
-    {"input %q: float32[1,8,5,16] input %k: float32[1,8,7,16] input %v: float32[1,8,7,10]", "FusedAttention(%q, %k, %v)", "float32[1,8,5,10]"},
 };
 
 TEST(InferWindowsAndMatrices, GivesTheTypeOfEachCase) {
