@@ -5,8 +5,8 @@ namespace tiffin {
 namespace {
 
 struct Row {
-  std::string_view name;
-  int bits;
+  char name[16];  // not a pointer, which would take a relocation
+  uint8_t bits;
 };
 
 // Indexed by code.

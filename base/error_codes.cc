@@ -1,60 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error_codes.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace tiffin {
 namespace {
 
-// In the order of Code.
-constexpr CodeRow kRows[] = {
-    {"Ok", "nothing failed", ""},
-    {"InvalidModel", "the model breaks a rule of ONNX or of the text graph", "repair the model at the place named, or export it again"},
-    {"UnsupportedOperator", "the model uses operators that cannot be compiled yet", "replace the operators listed, or fix the shapes or conditions they depend on"},
-    {"UnsupportedType", "an operator is used with an element type that is not supported", "cast the tensor to a supported type"},
-    {"UnsupportedTarget", "the target or CPU is not known", "choose one that 'tiffin targets' lists"},
-    {"ShapeMismatch", "a tensor has another shape than expected", "give a tensor of the expected shape"},
-    {"TypeMismatch", "a tensor has another element type than expected", "convert the tensor to the expected type"},
-    {"UnknownInput", "the model has no input of that name", "use one of the input names that 'tiffin inspect' lists"},
-    {"UnsetInput", "an input has no value yet", "set every input before running"},
-    {"InvalidParams", "a parameter file contradicts itself", "write the parameter file again with the tool that made it"},
-    {"UnknownParam", "a parameter is not one of the model's", "export the parameters from the same model"},
-    {"MissingParam", "a parameter of the model has no value", "pass the model's parameter file with --params"},
-    {"ParamTypeMismatch", "a parameter has another element type than the model's", "export the parameters from the same model"},
-    {"ParamShapeMismatch", "a parameter has another shape than the model's", "export the parameters from the same model"},
-    {"ParamDigestMismatch", "a parameter has other values than the model was compiled with", "pass the model's own parameters, or --new-weights if other values are wanted"},
-    {"NotAnArtifact", "the file is not a Tiffin artifact", "pass a file that 'tiffin compile' wrote"},
-    {"Truncated", "the file ends too early", "copy or download the file again"},
-    {"DigestMismatch", "bytes differ from their recorded digest", "copy or download the file again"},
-    {"FormatTooNew", "the file was written for a newer format than this runtime reads", "use a newer runtime, or compile the model again with this version"},
-    {"FormatTooOld", "the file was written in a format that this runtime no longer reads", "compile the model again with this version"},
-    {"AbiMismatch", "the file and the runtime have different binary interfaces", "use the runtime of the version that compiled the file, or compile the model again"},
-    {"MissingCpuFeature", "the code needs CPU features that this machine lacks", "compile the model for this machine, for example with --target \"llvm -mcpu=x86-64-v2\""},
-    {"NoVariant", "the file holds no code for this kind of machine", "compile the model for this machine"},
-    {"MissingFunction", "the module has no function of that name", "use one of the names that 'tiffin inspect --functions' lists"},
-    {"MissingLibrary", "a library that the artifact needs was not found", "install the library, or put it beside the artifact"},
-    {"DeviceUnavailable", "the device is not there", "use a device that 'tiffin devices' lists"},
-    {"OutOfMemory", "the system gave no more memory", "free memory, or use a smaller model"},
-    {"Io", "the system could not read or write a file", "check the path, permissions and free space"},
-    {"GoldenMismatch", "a golden case gives other outputs than recorded", "compile the model again, and report the kernel named"},
-    {"SignatureInvalid", "the signature does not fit the artifact and key", "get the artifact again from its publisher"},
-    {"NotTrusted", "the artifact does not meet the trust asked for", "sign the artifact, or lower --trust"},
-    {"SizeBudget", "the artifact is larger than its budget", "see the largest parts that 'tiffin inspect --sizes' lists"},
-    {"StaleGeneration", "the parameters in use are not the ones the change was made for", "make the change again from the current parameters"},
-    {"Strict", "a fallback was taken while --strict forbids it", "remove the cause of the fallback named, or run without --strict"},
-    {"Cancelled", "the work was interrupted", "start it again"},
-    {"InvalidInput", "an input file cannot be read as a tensor", "write the tensor again as .npy, little-endian"},
-    {"OpenShape", "dimensions of the model's inputs are still open", "fix them with --dim NAME=N or --input-shape NAME=AxBxC"},
-    {"IndexOutOfRange", "an element of an index tensor lies outside the indexed axis", "check the index inputs of the node named"},
-    {"InvalidArgument", "a call or option has a value that is not allowed", "see the allowed values in the message"},
-    {"Internal", "a defect in Tiffin", "please report it with the message and the model"},
-};
+// Name, meaning and remedy of each code, in the order of Code. One text, because a table of pointers takes a relocation for each.
+constexpr char kTexts[] =
+    "Ok\0"
+    "nothing failed\0"
+    "\0"
+    "InvalidModel\0"
+    "the model breaks a rule of ONNX or of the text graph\0"
+    "repair the model at the place named, or export it again\0"
+    "UnsupportedOperator\0"
+    "the model uses operators that cannot be compiled yet\0"
+    "replace the operators listed, or fix the shapes or conditions they depend on\0"
+    "UnsupportedType\0"
+    "an operator is used with an element type that is not supported\0"
+    "cast the tensor to a supported type\0"
+    "UnsupportedTarget\0"
+    "the target or CPU is not known\0"
+    "choose one that 'tiffin targets' lists\0"
+    "ShapeMismatch\0"
+    "a tensor has another shape than expected\0"
+    "give a tensor of the expected shape\0"
+    "TypeMismatch\0"
+    "a tensor has another element type than expected\0"
+    "convert the tensor to the expected type\0"
+    "UnknownInput\0"
+    "the model has no input of that name\0"
+    "use one of the input names that 'tiffin inspect' lists\0"
+    "UnsetInput\0"
+    "an input has no value yet\0"
+    "set every input before running\0"
+    "InvalidParams\0"
+    "a parameter file contradicts itself\0"
+    "write the parameter file again with the tool that made it\0"
+    "UnknownParam\0"
+    "a parameter is not one of the model's\0"
+    "export the parameters from the same model\0"
+    "MissingParam\0"
+    "a parameter of the model has no value\0"
+    "pass the model's parameter file with --params\0"
+    "ParamTypeMismatch\0"
+    "a parameter has another element type than the model's\0"
+    "export the parameters from the same model\0"
+    "ParamShapeMismatch\0"
+    "a parameter has another shape than the model's\0"
+    "export the parameters from the same model\0"
+    "ParamDigestMismatch\0"
+    "a parameter has other values than the model was compiled with\0"
+    "pass the model's own parameters, or --new-weights if other values are wanted\0"
+    "NotAnArtifact\0"
+    "the file is not a Tiffin artifact\0"
+    "pass a file that 'tiffin compile' wrote\0"
+    "Truncated\0"
+    "the file ends too early\0"
+    "copy or download the file again\0"
+    "DigestMismatch\0"
+    "bytes differ from their recorded digest\0"
+    "copy or download the file again\0"
+    "FormatTooNew\0"
+    "the file was written for a newer format than this runtime reads\0"
+    "use a newer runtime, or compile the model again with this version\0"
+    "FormatTooOld\0"
+    "the file was written in a format that this runtime no longer reads\0"
+    "compile the model again with this version\0"
+    "AbiMismatch\0"
+    "the file and the runtime have different binary interfaces\0"
+    "use the runtime of the version that compiled the file, or compile the model again\0"
+    "MissingCpuFeature\0"
+    "the code needs CPU features that this machine lacks\0"
+    "compile the model for this machine, for example with --target \"llvm -mcpu=x86-64-v2\"\0"
+    "NoVariant\0"
+    "the file holds no code for this kind of machine\0"
+    "compile the model for this machine\0"
+    "MissingFunction\0"
+    "the module has no function of that name\0"
+    "use one of the names that 'tiffin inspect --functions' lists\0"
+    "MissingLibrary\0"
+    "a library that the artifact needs was not found\0"
+    "install the library, or put it beside the artifact\0"
+    "DeviceUnavailable\0"
+    "the device is not there\0"
+    "use a device that 'tiffin devices' lists\0"
+    "OutOfMemory\0"
+    "the system gave no more memory\0"
+    "free memory, or use a smaller model\0"
+    "Io\0"
+    "the system could not read or write a file\0"
+    "check the path, permissions and free space\0"
+    "GoldenMismatch\0"
+    "a golden case gives other outputs than recorded\0"
+    "compile the model again, and report the kernel named\0"
+    "SignatureInvalid\0"
+    "the signature does not fit the artifact and key\0"
+    "get the artifact again from its publisher\0"
+    "NotTrusted\0"
+    "the artifact does not meet the trust asked for\0"
+    "sign the artifact, or lower --trust\0"
+    "SizeBudget\0"
+    "the artifact is larger than its budget\0"
+    "see the largest parts that 'tiffin inspect --sizes' lists\0"
+    "StaleGeneration\0"
+    "the parameters in use are not the ones the change was made for\0"
+    "make the change again from the current parameters\0"
+    "Strict\0"
+    "a fallback was taken while --strict forbids it\0"
+    "remove the cause of the fallback named, or run without --strict\0"
+    "Cancelled\0"
+    "the work was interrupted\0"
+    "start it again\0"
+    "InvalidInput\0"
+    "an input file cannot be read as a tensor\0"
+    "write the tensor again as .npy, little-endian\0"
+    "OpenShape\0"
+    "dimensions of the model's inputs are still open\0"
+    "fix them with --dim NAME=N or --input-shape NAME=AxBxC\0"
+    "IndexOutOfRange\0"
+    "an element of an index tensor lies outside the indexed axis\0"
+    "check the index inputs of the node named\0"
+    "InvalidArgument\0"
+    "a call or option has a value that is not allowed\0"
+    "see the allowed values in the message\0"
+    "Internal\0"
+    "a defect in Tiffin\0"
+    "please report it with the message and the model\0";
 
-static_assert(sizeof(kRows) / sizeof(kRows[0]) == kCodeCount);
+constexpr size_t kTextsPerCode = 3;
+static_assert(std::count(kTexts, kTexts + sizeof(kTexts) - 1, '\0') == kTextsPerCode * kCodeCount);
+
+const char* next_text(const char* text) { return text + strlen(text) + 1; }
 
 }  // namespace
 
-const CodeRow& code_row(Code code) {
-  const auto index = static_cast<size_t>(code);
-  return kRows[index < kCodeCount ? index : kCodeCount - 1];
+CodeRow code_row(Code code) {
+  const auto wanted = static_cast<size_t>(code);
+  const char* name = kTexts;
+  for (size_t i = kTextsPerCode * (wanted < kCodeCount ? wanted : kCodeCount - 1); i > 0; --i) name = next_text(name);
+  const char* meaning = next_text(name);
+  return {name, meaning, next_text(meaning)};
 }
 
 }  // namespace tiffin

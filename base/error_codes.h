@@ -58,7 +58,7 @@ struct CodeRow {
 
 inline constexpr size_t kCodeCount = static_cast<size_t>(Code::Internal) + 1;
 
-// The row of a code; never null.
-const CodeRow& code_row(Code code);
+// The row of a code; its texts are static.
+CodeRow code_row(Code code);
 
 }  // namespace tiffin

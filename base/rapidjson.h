@@ -11,5 +11,6 @@
 #define RAPIDJSON_NEW(object) new (malloc(sizeof(decltype(object)))) decltype(object)(object)
 #define RAPIDJSON_DELETE(pointer) free(pointer)
 #include <rapidjson/error/en.h>
+#include <rapidjson/filewritestream.h>
 #include <rapidjson/reader.h>
 #include <rapidjson/writer.h>

@@ -4,12 +4,14 @@
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tiffin)
 
-# ---- the runtime: tiffin::runtime, tiffin::runtime_static ----
+# ---- the runtime: tiffin::runtime, tiffin::runtime_core, tiffin::runtime_static ----
 set_target_properties(tiffin_runtime PROPERTIES EXPORT_NAME runtime)
+set_target_properties(tiffin_runtime_core PROPERTIES EXPORT_NAME runtime_core)
 set_target_properties(tiffin_runtime_static PROPERTIES EXPORT_NAME runtime_static OUTPUT_NAME tiffin_runtime)
 add_library(tiffin::runtime ALIAS tiffin_runtime)
+add_library(tiffin::runtime_core ALIAS tiffin_runtime_core)
 add_library(tiffin::runtime_static ALIAS tiffin_runtime_static)
-install(TARGETS tiffin_runtime tiffin_runtime_static EXPORT tiffin_runtime)
+install(TARGETS tiffin_runtime tiffin_runtime_core tiffin_runtime_static EXPORT tiffin_runtime)
 install(EXPORT tiffin_runtime NAMESPACE tiffin:: DESTINATION ${package_folder} FILE tiffin-runtime.cmake)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/tiffin DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # tiffin.h includes these as "abi/…", which is found beside it first.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/params/foreign_files.h"
 #include "base/text.h"
 
 namespace tiffin::params {
@@ -162,7 +163,7 @@ Status check_parameters(const StoragePlan& plan, std::span<const Digest> digests
 
 Result<BoundWeights> bind_parameters(const StoragePlan& plan, std::span<const Digest> digests, const ParamFile& file, const BindOptions& options) {
   const Weights* weights = weights_of_plan(plan, file);
-  if (weights == nullptr) return bind_parameters(plan, digests, file.source(), options);
+  if (weights == nullptr) return bind_foreign_file(plan, digests, file, options);
   TIFFIN_TRY(check_stated_digests(plan, digests, *weights, options));
   BoundWeights bound;
   bound.data = weights->data();

@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "abi/artifact.h"
 #include "base/params/plan_bounds.h"
 #include "base/params/storage_plan.h"
 #include "base/params/vector_expression.h"
+#include "base/sort.h"
 
 namespace tiffin::params {
 namespace {
 
 constexpr uint64_t kTensorAlignment = 64;
 
+// What parameters and stored tensors have in common.
+struct TensorFields {
+  const char* name;
+  uint8_t dtype;
+  const LongVector& shape;
+  uint64_t bytes;
+};
+
 // dtype, shape and byte count of a parameter or stored tensor; `is_padded` allows bytes behind the last element.
-template <class Tensor>
-Status check_tensor(const Tensor& tensor, bool is_padded, const char* what) {
-  const DType dtype = dtype_of(tensor.dtype());
+Status check_tensor(const TensorFields& tensor, bool is_padded, const char* what) {
+  const DType dtype = dtype_of(tensor.dtype);
   int64_t count = 0;
   uint64_t bytes = 0;
-  if (dtype_bits(dtype) == 0)
-    return error(Code::InvalidParams, "%s '%s' has the unusable dtype code %d", what, tensor.name()->c_str(), tensor.dtype());
-  if (!count_elements(*tensor.shape(), &count) || !storage_bytes(dtype, static_cast<uint64_t>(count), &bytes) || bytes > INT64_MAX) {
-    return error(Code::InvalidParams, "the shape of %s '%s' is not one of at most %u axes that fits in memory", what, tensor.name()->c_str(),
-                 TIFFIN_MAX_RANK);
+  if (dtype_bits(dtype) == 0) return error(Code::InvalidParams, "%s '%s' has the unusable dtype code %d", what, tensor.name, tensor.dtype);
+  if (!count_elements(tensor.shape, &count) || !storage_bytes(dtype, static_cast<uint64_t>(count), &bytes) || bytes > INT64_MAX) {
+    return error(Code::InvalidParams, "the shape of %s '%s' is not one of at most %u axes that fits in memory", what, tensor.name, TIFFIN_MAX_RANK);
   }
-  if (tensor.bytes() != bytes && !(is_padded && tensor.bytes() > bytes)) {
-    return error(Code::InvalidParams, "%s '%s' is said to have %llu bytes, its dtype and shape make %llu", what, tensor.name()->c_str(),
-                 static_cast<unsigned long long>(tensor.bytes()), static_cast<unsigned long long>(bytes));
+  if (tensor.bytes != bytes && !(is_padded && tensor.bytes > bytes)) {
+    return error(Code::InvalidParams, "%s '%s' is said to have %llu bytes, its dtype and shape make %llu", what, tensor.name,
+                 static_cast<unsigned long long>(tensor.bytes), static_cast<unsigned long long>(bytes));
   }
   return {};
 }
@@ -84,7 +88,7 @@ Status check_pieces(const abi::StoragePlan& plan, const abi::Stored& stored, Arr
 }
 
 Status check_stored(const abi::StoragePlan& plan, const abi::Stored& stored, Array<uint64_t>& covered) {
-  TIFFIN_TRY(check_tensor(stored, true, "stored tensor"));
+  TIFFIN_TRY(check_tensor({stored.name()->c_str(), stored.dtype(), *stored.shape(), stored.bytes()}, true, "stored tensor"));
   if (stored.offset() % kTensorAlignment != 0 || stored.offset() > plan.data_bytes() || stored.bytes() > plan.data_bytes() - stored.offset()) {
     return error(Code::InvalidParams, "stored tensor '%s' lies at %llu with %llu bytes, which is not aligned to %llu or not within %llu bytes",
                  stored.name()->c_str(), static_cast<unsigned long long>(stored.offset()), static_cast<unsigned long long>(stored.bytes()),
@@ -102,7 +106,7 @@ Status check_overlap(const abi::StoragePlan& plan) {
   if (!order.resize_uninitialized(plan.stored()->size())) return error(Code::OutOfMemory, "no memory for a storage plan");
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto& stored = *plan.stored();
-  std::sort(order.begin(), order.end(), [&stored](uint32_t a, uint32_t b) {
+  sort(order.span(), [&stored](uint32_t a, uint32_t b) {
     const uint64_t first = stored.Get(a)->offset();
     const uint64_t second = stored.Get(b)->offset();
     return first != second ? first < second : stored.Get(a)->bytes() < stored.Get(b)->bytes();
@@ -122,7 +126,9 @@ Status check_overlap(const abi::StoragePlan& plan) {
 Status check_storage_plan(const abi::StoragePlan& plan) {
   if (plan.data_bytes() > INT64_MAX)
     return error(Code::InvalidParams, "the stored tensors of a plan are said to have more bytes than memory can hold");
-  for (const abi::Parameter* parameter : *plan.parameters()) TIFFIN_TRY(check_tensor(*parameter, false, "parameter"));
+  for (const abi::Parameter* parameter : *plan.parameters()) {
+    TIFFIN_TRY(check_tensor({parameter->name()->c_str(), parameter->dtype(), *parameter->shape(), parameter->bytes()}, false, "parameter"));
+  }
   Array<uint64_t> covered;
   if (!covered.resize(plan.parameters()->size())) return error(Code::OutOfMemory, "no memory for a storage plan");
   for (const abi::Stored* stored : *plan.stored()) TIFFIN_TRY(check_stored(plan, *stored, covered));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/params/param_file.h"
 
-#include "base/params/safetensors.h"
-#include "base/params/tvm_params.h"
+#include <cstring>
+
+#include "base/params/foreign_files.h"
 
 namespace tiffin::params {
 namespace {
@@ -33,21 +34,7 @@ Result<ParamFile> ParamFile::from_memory(std::span<const uint8_t> bytes) {
     TIFFIN_ASSIGN_OR_RETURN(file.weights_, Weights::read(bytes));
     return file;
   }
-  if (is_tvm_params(bytes)) {
-    file.format_ = Format::TvmParams;
-    TIFFIN_ASSIGN_OR_RETURN(file.list_, read_tvm_params(bytes));
-  } else if (is_safetensors(bytes)) {
-    file.format_ = Format::Safetensors;
-    TIFFIN_ASSIGN_OR_RETURN(file.list_, read_safetensors(bytes));
-  } else if (bytes.size() < 10) {
-    return error(Code::Truncated, "the parameter file has only %zu bytes", bytes.size());
-  } else {
-    return error(Code::InvalidParams, "the file is none of .safetensors, .params and .tfw");
-  }
-  TIFFIN_ASSIGN_OR_RETURN(const NameIndex names, NameIndex::create(file.list_.entries.span()));
-  if (const ParamEntry* twice = names.first_duplicate()) {
-    return error(Code::InvalidParams, "the parameter file has two tensors '%.*s'", static_cast<int>(twice->name.size()), twice->name.data());
-  }
+  TIFFIN_ASSIGN_OR_RETURN(file.list_, read_foreign_file(bytes, &file.format_));
   return file;
 }
 

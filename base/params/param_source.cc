@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/sort.h"
+
 namespace tiffin::params {
 
 Result<std::span<const uint8_t>> bytes_of(const ParamSource& source, size_t index, Array<uint8_t>& scratch) {
@@ -23,7 +25,7 @@ Result<NameIndex> NameIndex::create(std::span<const ParamEntry> entries) {
   if (entries.size() > UINT32_MAX) return error(Code::InvalidParams, "a set of %zu parameters is more than fit", entries.size());
   if (!index.order_.resize_uninitialized(entries.size())) return error(Code::OutOfMemory, "no memory for %zu names", entries.size());
   for (size_t i = 0; i < entries.size(); ++i) index.order_[i] = static_cast<uint32_t>(i);
-  std::sort(index.order_.begin(), index.order_.end(), [entries](uint32_t a, uint32_t b) {
+  sort(index.order_.span(), [entries](uint32_t a, uint32_t b) {
     const int order = entries[a].name.compare(entries[b].name);
     return order != 0 ? order < 0 : a < b;
   });

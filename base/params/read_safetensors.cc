@@ -2,13 +2,13 @@
 // 1. The JSON header is copied and parsed in place, event by event: names are decoded where they stand and nothing is built.
 // 2. Each tensor's byte count is compared with its type and shape.
 // 3. Sorted by offset, the ranges follow one another without gap or overlap up to the end of the file.
-#include <algorithm>
 #include <charconv>
 
 #include "abi/artifact.h"
 #include "base/params/safetensors.h"
 #include "base/params/safetensors_types.h"
 #include "base/rapidjson.h"
+#include "base/sort.h"
 
 namespace tiffin::params {
 namespace {
@@ -185,7 +185,7 @@ Status check_size(const ParamEntry& entry, const Range& range) {
 
 // Step 3.
 Status check_ranges(const ParamList& list, Array<Range>& ranges, uint64_t data_bytes) {
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
+  sort(ranges.span(), [](const Range& a, const Range& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
   uint64_t done = 0;
   for (const Range& range : ranges) {
     const std::string_view name = list.entries[range.entry].name;

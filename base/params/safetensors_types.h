@@ -10,7 +10,7 @@
 namespace tiffin::params {
 
 struct SafetensorsType {
-  std::string_view name;
+  char name[12];  // not a pointer, which would take a relocation
   DType dtype;
   bool is_written;  // false: read, but written by description, because the format wants whole bytes
 };

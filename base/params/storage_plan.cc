@@ -6,6 +6,7 @@
 #include "base/params/plan_bounds.h"
 #include "base/params/strided_copy.h"
 #include "base/params/vector_expression.h"
+#include "base/sort.h"
 
 namespace tiffin::params {
 namespace {
@@ -105,11 +106,11 @@ Status StoragePlan::build_index() {
       if (!pieces_.append(PieceRef{stored.Get(s)->pieces()->Get(p)->parameter(), s, p})) return no_memory("a storage plan");
     }
   }
-  std::sort(pieces_.begin(), pieces_.end(), [](const PieceRef& a, const PieceRef& b) {
+  sort(pieces_.span(), [](const PieceRef& a, const PieceRef& b) {
     if (a.parameter != b.parameter) return a.parameter < b.parameter;
     return a.stored != b.stored ? a.stored < b.stored : a.piece < b.piece;
   });
-  std::sort(order_.begin(), order_.end(), [&stored](uint32_t a, uint32_t b) {
+  sort(order_.span(), [&stored](uint32_t a, uint32_t b) {
     const uint64_t first = stored.Get(a)->offset();
     const uint64_t second = stored.Get(b)->offset();
     return first != second ? first < second : a < b;

@@ -19,7 +19,7 @@ constexpr uint64_t kNoMemoryMark = 0;
 
 bool is_no_memory_mark(const tiffin_status* status) { return static_cast<const void*>(status) == &kNoMemoryMark; }
 
-const CodeRow& row_of(const tiffin_status* status) {
+CodeRow row_of(const tiffin_status* status) {
   if (status == nullptr) return code_row(Code::Ok);
   return code_row(is_no_memory_mark(status) ? Code::OutOfMemory : status->failure.code());
 }

@@ -141,7 +141,7 @@ TEST_F(CApi, WritesNoMoreThanTheCallersStructure) {
   EXPECT_EQ(report.mapped_bytes, 0x7777777777777777u);
   report.struct_bytes = sizeof(report);
   ASSERT_EQ(code_of(tiffin_executor_get_report(executor_, &report)), "Ok");
-  EXPECT_EQ(report.fallback_count, 1u);
+  EXPECT_GE(report.fallback_count, 1u);  // the code is copied from memory, and the weights if malloc put them so
   EXPECT_GE(report.phase_count, 3u);
 }
 

@@ -18,7 +18,7 @@ namespace {
 enum class State : uint8_t { None, Ymm, Zmm, Tile };
 
 struct Feature {
-  std::string_view name;
+  char name[20];  // not a pointer, which would take a relocation
   uint32_t leaf;
   uint8_t subleaf;
   char output;  // the register of cpuid that holds the bit: a, b, c, d
@@ -128,7 +128,7 @@ bool has_feature(const Feature& feature) {
 #elif defined(__aarch64__)
 
 struct Feature {
-  std::string_view name;
+  char name[12];
   unsigned long word;  // AT_HWCAP or AT_HWCAP2
   uint8_t bit;
 };
@@ -146,7 +146,7 @@ bool has_feature(const Feature& feature) { return ((getauxval(feature.word) >> f
 #else
 
 struct Feature {
-  std::string_view name;
+  char name[4];
 };
 constexpr Feature kFeatures[] = {{""}};
 bool has_feature(const Feature&) { return false; }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/json_output.h"
 
-// Sets RapidJSON up, so it goes before its other headers.
-#include "base/rapidjson.h"
-//
-#include <rapidjson/filewritestream.h>
-
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <new>
 
+#include "base/rapidjson.h"
 #include "tools/commands/byte_file.h"
 
 namespace tiffin::tools {

@@ -109,7 +109,8 @@ TIFFIN_EXPORT tiffin_status* tiffin_module_find_function(const tiffin_module* mo
 TIFFIN_EXPORT tiffin_status* tiffin_module_get_params(const tiffin_module* module, tiffin_params** out_params) TIFFIN_NOEXCEPT;
 TIFFIN_EXPORT tiffin_status* tiffin_module_get_report(const tiffin_module* module, tiffin_report* out_report) TIFFIN_NOEXCEPT;
 
-/* ---- params: named tensors ---- */
+/* ---- params: named tensors. Not in libtiffin_runtime_core.so: these functions, tiffin_module_get_params, tiffin_executor_get_params and
+ * tiffin_executor_set_params; parameter files other than .tfw are declined there. ---- */
 
 /* Opens a parameter file: safetensors, TVM's .params or .tfw; the contents decide which. */
 TIFFIN_EXPORT tiffin_status* tiffin_params_load_file(uint32_t abi_version, const char* path, tiffin_params** out_params) TIFFIN_NOEXCEPT;

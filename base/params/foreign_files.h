@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only parameters need that were not stored for this very model: the formats besides .tfw, and running the storage plan. The small runtime
+// library links without foreign_files.cc and with functions that decline instead, so nothing else defines or calls around these two.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/params/bind.h"
+#include "base/params/param_file.h"
+#include "base/params/storage_plan.h"
+#include "base/status.h"
+
+namespace tiffin::params {
+
+// The tensors of a .safetensors or .params file, names unique. `bytes` outlive the list.
+// Truncated, InvalidParams, UnsupportedType, OutOfMemory.
+Result<ParamList> read_foreign_file(std::span<const uint8_t> bytes, Format* out_format);
+
+// bind_parameters for a file that does not hold the weights of `plan` as they are stored.
+Result<BoundWeights> bind_foreign_file(const StoragePlan& plan, std::span<const Digest> digests, const ParamFile& file, const BindOptions& options);
+
+}  // namespace tiffin::params
