@@ -10,11 +10,11 @@
 namespace tiffin::runtime {
 namespace {
 
-// Tables are never shared by our writer, and each takes at least four bytes: more of them is an attempt to make the check slow.
+// A table takes four bytes and its reference four. More tables than fit are shared between many parents, which would make the check slow.
 flatbuffers::Verifier::Options verifier_options(size_t bytes) {
   flatbuffers::Verifier::Options options;
   options.max_depth = 16;
-  options.max_tables = static_cast<flatbuffers::uoffset_t>(bytes / 4 + 1);
+  options.max_tables = static_cast<flatbuffers::uoffset_t>(bytes / 8 + 2);
   return options;
 }
 

@@ -5,6 +5,7 @@
 
 #include "abi/kernel.h"
 #include "base/dtype.h"
+#include "base/params/plan_bounds.h"
 
 namespace tiffin::runtime {
 namespace {
@@ -76,6 +77,7 @@ Status Checker::check_values(const abi::Entry& entry, const flatbuffers::Vector<
       return damaged("value '%s' of entry '%s' has dtype %u and rank %u", value->name()->c_str(), entry.name()->c_str(), value->dtype(),
                      value->shape()->size());
     }
+    if (!params::is_aligned(*value->shape())) return damaged("the shape of value '%s' is misaligned", value->name()->c_str());
     bool is_open = false;
     for (const int64_t extent : *value->shape()) {
       is_open = is_open || extent == -1;
@@ -156,6 +158,10 @@ Status Checker::check_variant(const abi::Variant& variant) const {
                      entry->scratch_bytes());
     }
     for (uint32_t i = 0; i < entry->buffers()->size(); ++i) TIFFIN_TRY(check_buffer(*entry, i));
+    uint64_t uses = 0;
+    for (uint32_t i = 0; i < entry->steps()->size(); ++i) uses += entry->steps()->Get(i)->buffers()->size();
+    // A list that many steps share would make the check slow.
+    if (uses > container_.find(TIFFIN_SECTION_PROGRAM)->length) return damaged("the steps of entry '%s' share their buffers", entry->name()->c_str());
     for (uint32_t i = 0; i < entry->steps()->size(); ++i) TIFFIN_TRY(check_step(variant, *entry, i));
   }
   return {};
