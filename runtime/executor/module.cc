@@ -38,7 +38,7 @@ Status Module::load_code(const LoadOptions& options) {
   const CodeLayout layout{section.offset, section.code_start, section.code_offset, section.length - section.code_start, section.alignment};
   TIFFIN_ASSIGN_OR_RETURN(CodeImage image, CodeImage::load(artifact_.container().source(), layout, !options.copy));
   (image.is_copied() ? report_.copied_bytes : report_.mapped_bytes) += section.length;
-  if (image.is_copied()) {
+  if (image.is_copied() && !options.copy) {  // a copy that was asked for is no fallback
     auto* text = static_cast<char*>(arena_.allocate_bytes(128));
     if (text == nullptr) return error(Code::OutOfMemory, "no memory for the load report");
     snprintf(text, 128, "the code is copied: %s", image.copy_reason());

@@ -59,8 +59,8 @@ Result<Ref<ParameterSet>> ParameterSet::from_artifact(const Artifact& artifact, 
     report.mapped_bytes += set->data_.size();
     return set;
   }
-  report.add_fallback(allow_mapping ? "the weights are copied: they do not lie at multiples of 64 bytes"
-                                    : "the weights are copied: a copy was asked for");
+  // A copy that was asked for is no fallback.
+  if (allow_mapping) report.add_fallback("the weights are copied: they do not lie at multiples of 64 bytes");
   report.copied_bytes += set->data_.size();
   TIFFIN_ASSIGN_OR_RETURN(set->owned_, Mapping::create_private(set->data_.size()));
   if (!set->data_.empty()) memcpy(set->owned_.writable_bytes().data(), set->data_.data(), set->data_.size());
