@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `doctor`: would the artifact load here? Every reason at once, each with a remedy. Executes nothing of the file.
+#include <unistd.h>
+
+#include <cinttypes>
 #include <cstdio>
 
 #include "base/params/bind.h"
@@ -21,7 +24,7 @@ struct VariantAnswer {
 };
 
 struct Diagnosis {
-  static constexpr size_t kMaxProblems = 4;
+  static constexpr size_t kMaxProblems = 32;
   FixedList<VariantAnswer> variants;
   size_t chosen = SIZE_MAX;
   Status problems[kMaxProblems];
@@ -73,6 +76,14 @@ Status examine_variants(const runtime::Artifact& artifact, const Arguments& argu
   if (diagnosis.chosen != SIZE_MAX) return {};
   for (const VariantAnswer& answer : diagnosis.variants) add_problem(diagnosis, answer.reason.clone());
   return {};
+}
+
+// A program whose buffers are larger than the memory of this machine will not run, however much of it is free.
+Status examine_memory(const abi::Variant& variant) {
+  const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t needed = arena_bytes(variant);
+  if (needed <= memory) return {};
+  return error(Code::OutOfMemory, "the buffers of '%s' need %" PRIu64 " bytes, this machine has %" PRIu64, variant.target()->c_str(), needed, memory);
 }
 
 Status examine_params(const runtime::Artifact& artifact, const char* path) {
@@ -137,6 +148,10 @@ Status examine(const Arguments& arguments, const Result<runtime::Artifact>& arti
     return {};
   }
   TIFFIN_TRY(examine_variants(*artifact, arguments, diagnosis));
+  if (diagnosis.chosen != SIZE_MAX && arguments.features == nullptr) {
+    Status memory = examine_memory(*artifact->program().variants()->Get(static_cast<uint32_t>(diagnosis.chosen)));
+    if (!memory.is_ok()) add_problem(diagnosis, std::move(memory));
+  }
   if (arguments.params == nullptr) return {};
   Status params = examine_params(*artifact, arguments.params);
   if (!params.is_ok()) add_problem(diagnosis, std::move(params));

@@ -3,13 +3,12 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "base/params/bind.h"
-#include "base/params/param_file.h"
-#include "base/params/weights_file.h"
+#include "base/text.h"
 #include "tools/commands/byte_file.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/json_output.h"
 #include "tools/commands/open_artifact.h"
+#include "tools/commands/verify_params.h"
 
 namespace tiffin::tools {
 namespace {
@@ -53,39 +52,6 @@ Status check_file(const runtime::Container& container, Verdict& verdict) {
                     to_text(container.file_digest()).text));
 }
 
-// Values are hashed, whatever digests the file itself carries.
-Status check_values(const runtime::Artifact& artifact, const params::ParamSource& source) {
-  TIFFIN_ASSIGN_OR_RETURN(const params::SourceReader reader, params::SourceReader::create(artifact.storage_plan(), source));
-  TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> digests, params::parameter_digests(artifact.storage_plan(), reader.reader()));
-  Text text;
-  for (size_t i = 0; i < digests.size(); ++i) {
-    if (digests[i] == artifact.parameter_digests()[i]) continue;
-    if (!text.empty()) text.add(", ");
-    text.add_quoted(artifact.storage_plan().parameters()[i].name);
-  }
-  if (text.empty()) return {};
-  return error(Code::ParamDigestMismatch, "parameters have other values than the model was compiled with: %s", text.c_str());
-}
-
-Status check_params_file(const runtime::Artifact& artifact, const Arguments& arguments) {
-  TIFFIN_ASSIGN_OR_RETURN(const params::ParamFile file, params::ParamFile::open(arguments.params));
-  const params::BindOptions options{arguments.new_weights};
-  TIFFIN_TRY(params::check_parameters(artifact.storage_plan(), artifact.parameter_digests(), file, options));
-  if (!arguments.new_weights) return check_values(artifact, file.source());
-  // With other values on purpose, a .tfw is still what it says of itself.
-  const params::Weights* weights = file.weights();
-  if (weights == nullptr) return {};
-  TIFFIN_ASSIGN_OR_RETURN(const params::SourceReader reader, params::SourceReader::create(weights->plan(), file.source()));
-  TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> digests, params::parameter_digests(weights->plan(), reader.reader()));
-  for (size_t i = 0; i < digests.size(); ++i) {
-    if (digests[i] == weights->digests()[i]) continue;
-    Text name;
-    name.add_quoted(weights->plan().parameters()[i].name);
-    return error(Code::DigestMismatch, "'%s': parameter %s has another digest than recorded", arguments.params, name.c_str());
-  }
-  return {};
-}
-
 Status verify_all(const Arguments& arguments, Verdict& verdict) {
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(arguments.file));
   Result<runtime::Container> opened = runtime::Container::open(std::move(source), runtime::VerifyLevel::None);
@@ -99,7 +65,9 @@ Status verify_all(const Arguments& arguments, Verdict& verdict) {
   if (!sections_hold) return {};
   Result<runtime::Artifact> artifact = open_artifact(arguments.file, runtime::VerifyLevel::None);
   if (!artifact.has_value()) return note(verdict, "contents", artifact.take_error());
-  if (arguments.params != nullptr) TIFFIN_TRY(note(verdict, "params", check_params_file(*artifact, arguments)));
+  if (arguments.params != nullptr) {
+    TIFFIN_TRY(note(verdict, "params", verify_params(*artifact, arguments.params, arguments.new_weights)));
+  }
   return {};
 }
 
