@@ -98,7 +98,8 @@ TEST(GraphExecutor, LoadsAFileWhoseSegmentsMoved) {
   Spec spec = runnable_spec();
   spec.code_shift = 2 * testing::kPage;
   float x[] = {0, 0, 0, 1};
-  Executor executor(load(testing::build(spec)));
+  const std::vector<uint8_t> file = testing::build(spec);  // borrowed by the module
+  Executor executor(load(file));
   EXPECT_TRUE(executor->set_input(0, tensor(x)).is_ok());
   EXPECT_TRUE(executor->run().is_ok());
   EXPECT_EQ(executor.output(), (std::vector<float>{10, 10, 10, 14}));
