@@ -21,6 +21,7 @@
 #include "compiler/passes/recognise_softmax.h"
 #include "compiler/passes/simplify_graph.h"
 #include "compiler/passes/sink_reshapes.h"
+#include "compiler/passes/widen_halves.h"
 
 namespace tiffin::driver {
 namespace {
@@ -28,6 +29,7 @@ namespace {
 constexpr PassRow kPipeline[] = {
     {passes::fold_constants, "fold_constants", 0, "first: it infers every type, and removes shape arithmetic and constant If"},
     {passes::decompose_operators, "decompose_operators", 0, "needs static types; leaves the primitives that everything below knows"},
+    {passes::widen_halves, "widen_halves", 0, "after decomposition, which says what computes; before folding, which widens constants"},
     {passes::fold_constants, "fold_decomposed", 0, "decomposition makes constant operands that lowering wants folded"},
     {passes::simplify_graph, "simplify_graph", 1, "before patterns are looked for: no-ops hide them"},
     {passes::eliminate_common, "eliminate_common", 1, "patterns expect equal expressions to be one value"},

@@ -22,8 +22,8 @@ struct PixelAxis {
 };
 
 struct PixelTile {
-  int rows = 1;                    // pixels
-  Expr first = nullptr;            // of them
+  int rows = 1;                     // pixels
+  Expr first = nullptr;             // of them
   std::optional<int64_t> position;  // `first` as a number, in tiles where some tap lies outside the image
 };
 

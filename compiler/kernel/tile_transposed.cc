@@ -81,7 +81,8 @@ void TransposedTiles::emit_unit(Expr unit) {
   } else if (full_tiles_ == 0) {
     emit_row(rest);
   } else {
-    b_.if_then(b_.lt(column_tile_, b_.i64(full_tiles_)), [&] { emit_row(tile_.vectors); }, [&] { emit_row(rest); });
+    b_.if_then(
+        b_.lt(column_tile_, b_.i64(full_tiles_)), [&] { emit_row(tile_.vectors); }, [&] { emit_row(rest); });
   }
 }
 
@@ -89,7 +90,8 @@ void TransposedTiles::emit_tile(int rows, Expr first, int vectors) {
   Tile tile(b_, rows, vectors, lanes_);
   const int64_t tile_width = tile_.vectors * lanes_, panel_size = tap_rows_ * tap_columns_ * channels_ * kPanelWidth;
   const Expr tap = b_.add(b_.mul(tap_row_, tap_columns_), tap_column_);
-  const Expr weight_base = b_.let("weight_base", b_.add(b_.mul(column_tile_, tile_width / kPanelWidth * panel_size), b_.mul(tap, channels_ * kPanelWidth)));
+  const Expr weight_base =
+      b_.let("weight_base", b_.add(b_.mul(column_tile_, tile_width / kPanelWidth * panel_size), b_.mul(tap, channels_ * kPanelWidth)));
   const Expr pixel = b_.mul(b_.add(b_.mul(row_, width_), first), block_);
   const Expr input_base = b_.let("input_base", b_.add(b_.mul(image_, in_blocks_ * height_ * width_ * block_), pixel));
   const auto block_of_channels = [&](Expr index, int64_t channels) {
@@ -120,8 +122,8 @@ void TransposedTiles::emit_tile(int rows, Expr first, int vectors) {
 }  // namespace
 
 bool has_transposed_tiles(const Lowering& lowering, const Node& node) {
-  return node.int_attribute("transposed", 0) != 0 && lowering.dtype(node.inputs[0]) == DType::Float32 &&
-         lowering.shape(node.inputs[0]).size() == 5 && lowering.buffer_of(node.inputs[0]) != nullptr && lowering.buffer_of(node.inputs[1]) != nullptr;
+  return node.int_attribute("transposed", 0) != 0 && lowering.dtype(node.inputs[0]) == DType::Float32 && lowering.shape(node.inputs[0]).size() == 5 &&
+         lowering.buffer_of(node.inputs[0]) != nullptr && lowering.buffer_of(node.inputs[1]) != nullptr;
 }
 
 Status emit_transposed_tiles(Lowering& lowering, const Node& node) { return TransposedTiles(lowering, node).emit(); }
