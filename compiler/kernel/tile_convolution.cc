@@ -28,6 +28,7 @@ class ConvolutionTiles {
  private:
   Status resolve();
   void flatten_pointwise();
+  void swap_axes_of_column();
   void choose_schedule();
   void emit_unit(Expr unit);
   void emit_row(Expr column_tile, Expr row, int vectors);
@@ -42,6 +43,7 @@ class ConvolutionTiles {
   const Buffer* input_ = nullptr;
   const Buffer* weights_ = nullptr;
   bool input_is_blocked_ = true;
+  bool is_column_ = false;
   int64_t images_ = 1, in_channels_ = 1, block_ = 8, out_blocks_ = 1;
   PixelAxis rows_, columns_;
   int64_t row_stride_ = 0, pixel_stride_ = 0, channel_stride_ = 1, block_stride_ = 0, image_stride_ = 0;  // of the input, in elements
@@ -74,7 +76,15 @@ Status ConvolutionTiles::resolve() {
   block_stride_ = height * width * block_;
   image_stride_ = input_is_blocked_ ? x[1] * block_stride_ : x[1] * channel_stride_;
   flatten_pointwise();
+  swap_axes_of_column();
   return {};
+}
+
+// A column of pixels is walked like a row: both lie in memory alike.
+void ConvolutionTiles::swap_axes_of_column() {
+  if (columns_.input != 1 || columns_.output != 1 || columns_.taps != 1 || columns_.pad != 0 || rows_.output == 1) return;
+  std::swap(rows_, columns_);
+  is_column_ = true;
 }
 
 // A 1x1 convolution without stride or padding sees one long row of pixels.
@@ -148,7 +158,9 @@ void ConvolutionTiles::emit_tile(const PixelTile& pixels, Expr column_tile, Expr
         const int64_t column = v * lanes_;
         const Expr out_block = b_.add(b_.mul(column_tile, width / block_), column / block_);
         Index index = {image_, out_block, row, b_.add(known.first, r), b_.lanes(b_.i64(column % block_), 1, lanes_)};
-        if (rows_.output == 1 && lowering_.shape(node_.outputs[0])[2] != 1) {  // flattened: back to row and column
+        if (is_column_) {
+          std::swap(index[2], index[3]);
+        } else if (rows_.output == 1 && lowering_.shape(node_.outputs[0])[2] != 1) {  // flattened: back to row and column
           const Index pixel =
               lowering_.unflatten(index[3], std::vector<int64_t>{lowering_.shape(node_.outputs[0])[2], lowering_.shape(node_.outputs[0])[3]});
           index[2] = pixel[0];

@@ -91,7 +91,8 @@ ValueId BlockChannels::pad_for_wide_window(Rewriter& rewriter, ValueId source, o
   const auto is_zero = [](int64_t pad) { return pad == 0; };
   const bool has_pads = !std::all_of(window.pads_begin.begin(), window.pads_begin.end(), is_zero) ||
                         !std::all_of(window.pads_end.begin(), window.pads_end.end(), is_zero);
-  if (!has_pads || window.kernel[1] <= kMaxUnrolledTaps) return source;
+  const int64_t taps = window.input[1] == 1 && window.kernel[1] == 1 ? window.kernel[0] : window.kernel[1];  // of a column, along it
+  if (!has_pads || taps <= kMaxUnrolledTaps) return source;
   const size_t rank = rewriter.shape(source).size();
   Extents pads(2 * rank, 0);
   for (size_t axis = 0; axis < 2; ++axis) {
