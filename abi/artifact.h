@@ -6,12 +6,14 @@
 
 #include <stdint.h>
 
-#define TIFFIN_MAGIC_BYTES {0x89, 0x54, 0x49, 0x46, 0x46, 0x0D, 0x0A, 0x1A}
-#define TIFFIN_WEIGHTS_MAGIC_BYTES {0x89, 0x54, 0x46, 0x57, 0x0D, 0x0A, 0x1A, 0x0A}
+#define TIFFIN_MAGIC_BYTES \
+  { 0x89, 0x54, 0x49, 0x46, 0x46, 0x0D, 0x0A, 0x1A }
+#define TIFFIN_WEIGHTS_MAGIC_BYTES \
+  { 0x89, 0x54, 0x46, 0x57, 0x0D, 0x0A, 0x1A, 0x0A }
 #define TIFFIN_DIGEST_BYTES 32
-#define TIFFIN_PAGE_BYTES 4096u       /* alignment of mapped sections for x86-64 code */
+#define TIFFIN_PAGE_BYTES 4096u        /* alignment of mapped sections for x86-64 code */
 #define TIFFIN_LARGE_PAGE_BYTES 65536u /* the same for aarch64 code */
-#define TIFFIN_NOTE_OWNER "Tiffin"    /* PT_NOTE owner in a .so; type 1, see tiffin_note */
+#define TIFFIN_NOTE_OWNER "Tiffin"     /* PT_NOTE owner in a .so; type 1, see tiffin_note */
 #define TIFFIN_NOTE_TYPE 1u
 /* In a .so: the header (with its table) and the first code section stand at fixed virtual addresses, so that the one exported function,
  *   const void* tiffin_artifact_query(uint32_t abi);   (header's address, or NULL when abi is not TIFFIN_ABI_VERSION)
@@ -30,8 +32,8 @@ typedef enum tiffin_section_kind {
   TIFFIN_SECTION_CONSTANTS = 5,    /* raw: tensors computed from no parameter */
   TIFFIN_SECTION_WEIGHTS = 6,      /* the bytes of a .tfw file */
   TIFFIN_SECTION_GOLDEN = 7,
-  TIFFIN_SECTION_CREATED = 8,      /* not part of the content digest */
-  TIFFIN_SECTION_SIGNATURE = 9     /* not part of the content digest */
+  TIFFIN_SECTION_CREATED = 8,  /* not part of the content digest */
+  TIFFIN_SECTION_SIGNATURE = 9 /* not part of the content digest */
 } tiffin_section_kind;
 
 enum { TIFFIN_SECTION_REQUIRED = 1u }; /* flag: a reader that does not know the kind refuses the file */
@@ -42,8 +44,8 @@ typedef struct tiffin_artifact_header {
   uint32_t format_major;
   uint32_t format_minor;
   uint32_t abi;
-  uint32_t section_count;   /* entries of tiffin_section directly after this header */
-  uint64_t total_length;    /* bytes of the whole container */
+  uint32_t section_count;                      /* entries of tiffin_section directly after this header */
+  uint64_t total_length;                       /* bytes of the whole container */
   uint8_t content_digest[TIFFIN_DIGEST_BYTES]; /* BLAKE3 over kind, name, length, digest of each content section */
   uint8_t header_digest[TIFFIN_DIGEST_BYTES];  /* BLAKE3 over header and table, this field and file_digest read as zeros */
   uint8_t file_digest[TIFFIN_DIGEST_BYTES];    /* BLAKE3 over every byte of the container, this field read as zeros */
@@ -56,8 +58,8 @@ typedef struct tiffin_section {
   uint32_t version;
   uint32_t flags;
   uint32_t reserved;
-  char name[32];      /* NUL padded; unique within a kind */
-  uint64_t offset;    /* .so: virtual address; elsewhere: byte offset in the container */
+  char name[32];   /* NUL padded; unique within a kind */
+  uint64_t offset; /* .so: virtual address; elsewhere: byte offset in the container */
   uint64_t length;
   uint64_t alignment; /* power of two */
   uint64_t detail;    /* code: offset of the first instruction within the section; else 0 */

@@ -109,10 +109,10 @@ class [[nodiscard]] Result {
 
 }  // namespace tiffin
 
-#define TIFFIN_TRY(expression)                                \
-  do {                                                        \
-    ::tiffin::Status tiffin_status_ = (expression);           \
-    if (!tiffin_status_.is_ok()) return tiffin_status_;       \
+#define TIFFIN_TRY(expression)                          \
+  do {                                                  \
+    ::tiffin::Status tiffin_status_ = (expression);     \
+    if (!tiffin_status_.is_ok()) return tiffin_status_; \
   } while (0)
 
 #define TIFFIN_CONCATENATE_INNER(a, b) a##b

@@ -25,9 +25,9 @@ struct Extent {
 };
 
 struct ElfImage {
-  std::vector<Extent> extents;     // everything but header, table and weights; ascending, not overlapping
-  uint64_t header_offset = 0;      // file offset of the tiffin_artifact_header
-  uint64_t weights_offset = 0;     // file offset of the weights section; 0 without one
+  std::vector<Extent> extents;  // everything but header, table and weights; ascending, not overlapping
+  uint64_t header_offset = 0;   // file offset of the tiffin_artifact_header
+  uint64_t weights_offset = 0;  // file offset of the weights section; 0 without one
   uint64_t total_length = 0;
 };
 

@@ -13,10 +13,10 @@
 namespace tiffin::codegen {
 
 struct Target {
-  std::string text;      // normalised: "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 [-mattr=+f,…]", native resolved
+  std::string text;  // normalised: "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 [-mattr=+f,…]", native resolved
   std::string triple, cpu;
-  uint16_t elf_machine = 0;            // 62 x86-64, 183 aarch64
-  std::vector<std::string> features;   // that code may use and a machine must have, sorted, LLVM's names, from the allow-list of architecture §5
+  uint16_t elf_machine = 0;           // 62 x86-64, 183 aarch64
+  std::vector<std::string> features;  // that code may use and a machine must have, sorted, LLVM's names, from the allow-list of architecture §5
   kernel::Machine machine;
 };
 
@@ -29,8 +29,8 @@ std::vector<std::string> known_cpus(const std::string& architecture);
 // Position-independent code of all kernels: constants, then (page aligned) instructions; no relocation, no import, no writable data.
 struct CodeBlob {
   std::vector<uint8_t> bytes;
-  uint64_t text_offset = 0;  // of the first instruction
-  uint64_t query_offset = 0; // of tiffin_artifact_query (abi/artifact.h), linked for a blob at TIFFIN_SO_CODE_ADDRESS
+  uint64_t text_offset = 0;   // of the first instruction
+  uint64_t query_offset = 0;  // of tiffin_artifact_query (abi/artifact.h), linked for a blob at TIFFIN_SO_CODE_ADDRESS
   struct Function {
     uint64_t offset = 0, size = 0;
   };

@@ -16,11 +16,11 @@ namespace tiffin::driver {
 
 struct CompileOptions {
   std::string target = "llvm -mcpu=native";
-  std::string net_name;           // "": the file's stem
-  std::string entry = "default";  // name of the module's function
-  int opt_level = 3;              // 0: every node its own kernel, nothing rewritten that can be left; 1 to 3: everything
-  int threads = 0;                // that the compiler uses; 0: the cores of the affinity mask. Bytes do not depend on it
-  bool embed_params = true;       // false: params_mode external
+  std::string net_name;                                      // "": the file's stem
+  std::string entry = "default";                             // name of the module's function
+  int opt_level = 3;                                         // 0: every node its own kernel, nothing rewritten that can be left; 1 to 3: everything
+  int threads = 0;                                           // that the compiler uses; 0: the cores of the affinity mask. Bytes do not depend on it
+  bool embed_params = true;                                  // false: params_mode external
   std::map<std::string, int64_t> dims;                       // symbol -> size
   std::map<std::string, std::vector<int64_t>> input_shapes;  // input -> shape
   std::string dump_folder;        // "" or a folder that gets the graph after each pass that changed it, the plan, and the kernels

@@ -27,10 +27,10 @@ struct PassTime {
 
 struct RunnerOptions {
   int opt_level = 3;
-  std::string dump_folder;         // "" or an existing folder: NN_name.graph after each pass that changed the graph
-  std::string stop_after;          // "" or a pass name
-  std::vector<std::string> skip;   // pass names
-  std::vector<std::string> only;   // if not empty: run just these, in this order (tiffin-opt)
+  std::string dump_folder;        // "" or an existing folder: NN_name.graph after each pass that changed the graph
+  std::string stop_after;         // "" or a pass name
+  std::vector<std::string> skip;  // pass names
+  std::vector<std::string> only;  // if not empty: run just these, in this order (tiffin-opt)
 };
 
 // Runs the pipeline over the graph and verifies it after every pass. InvalidArgument for an unknown pass name; Cancelled after stop_after.

@@ -27,8 +27,8 @@ inline constexpr int32_t kNone = -1;  // an omitted optional input or output; no
 class Graph;
 
 // Integers are int64, floats double (float attributes of ONNX widened exactly). A graph attribute is a body of If, Loop or Scan.
-using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>, Tensor,
-                               std::shared_ptr<Graph>>;
+using Attribute =
+    std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>, Tensor, std::shared_ptr<Graph>>;
 using Attributes = std::map<std::string, Attribute>;
 
 struct Node {

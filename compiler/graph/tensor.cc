@@ -10,20 +10,33 @@ namespace {
 template <class Out>
 Out element_as(const Tensor& tensor, int64_t i) {
   switch (tensor.dtype()) {
-    case DType::Float32: return static_cast<Out>(tensor.at<float>(i));
-    case DType::Float64: return static_cast<Out>(tensor.at<double>(i));
-    case DType::Float16: return static_cast<Out>(half_to_float(tensor.at<uint16_t>(i)));
-    case DType::BFloat16: return static_cast<Out>(bfloat16_to_float(tensor.at<uint16_t>(i)));
-    case DType::Int8: return static_cast<Out>(tensor.at<int8_t>(i));
-    case DType::Int16: return static_cast<Out>(tensor.at<int16_t>(i));
-    case DType::Int32: return static_cast<Out>(tensor.at<int32_t>(i));
-    case DType::Int64: return static_cast<Out>(tensor.at<int64_t>(i));
+    case DType::Float32:
+      return static_cast<Out>(tensor.at<float>(i));
+    case DType::Float64:
+      return static_cast<Out>(tensor.at<double>(i));
+    case DType::Float16:
+      return static_cast<Out>(half_to_float(tensor.at<uint16_t>(i)));
+    case DType::BFloat16:
+      return static_cast<Out>(bfloat16_to_float(tensor.at<uint16_t>(i)));
+    case DType::Int8:
+      return static_cast<Out>(tensor.at<int8_t>(i));
+    case DType::Int16:
+      return static_cast<Out>(tensor.at<int16_t>(i));
+    case DType::Int32:
+      return static_cast<Out>(tensor.at<int32_t>(i));
+    case DType::Int64:
+      return static_cast<Out>(tensor.at<int64_t>(i));
     case DType::Bool:
-    case DType::UInt8: return static_cast<Out>(tensor.at<uint8_t>(i));
-    case DType::UInt16: return static_cast<Out>(tensor.at<uint16_t>(i));
-    case DType::UInt32: return static_cast<Out>(tensor.at<uint32_t>(i));
-    case DType::UInt64: return static_cast<Out>(tensor.at<uint64_t>(i));
-    default: return Out{};
+    case DType::UInt8:
+      return static_cast<Out>(tensor.at<uint8_t>(i));
+    case DType::UInt16:
+      return static_cast<Out>(tensor.at<uint16_t>(i));
+    case DType::UInt32:
+      return static_cast<Out>(tensor.at<uint32_t>(i));
+    case DType::UInt64:
+      return static_cast<Out>(tensor.at<uint64_t>(i));
+    default:
+      return Out{};
   }
 }
 
@@ -76,7 +89,7 @@ uint16_t float_to_half(float value) {
   const uint32_t magnitude = bits & 0x7FFFFFFF;
   if (magnitude > 0x7F800000) return static_cast<uint16_t>(sign | 0x7E00 | (magnitude >> 13 & 0x1FF));  // NaN stays NaN, quiet
   if (magnitude >= 0x477FF000) return static_cast<uint16_t>(sign | 0x7C00);                             // rounds to infinity
-  if (magnitude < 0x38800000) {  // subnormal half: units of 2^-24
+  if (magnitude < 0x38800000) {                                                                         // subnormal half: units of 2^-24
     const float scaled = std::nearbyint(std::ldexp(std::bit_cast<float>(magnitude), 24));
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(scaled));
   }

@@ -33,16 +33,36 @@ struct Type {
 enum class ExprKind : uint8_t { Const, Var, Load, Unary, Binary, Fma, Select, Cast, Splat, Lanes };
 
 enum class UnaryOp : uint8_t {
-  Neg, Abs, Not,               // Not: logical on Bool, bitwise on integers
-  Sqrt, Floor, Ceil, Trunc, RoundEven,
-  BitCast,                     // to Expr::type, same width
-  ReduceAdd, ReduceMax, ReduceMin,  // lanes to one: halves are combined pairwise, low with high, until one is left
+  Neg,
+  Abs,
+  Not,  // Not: logical on Bool, bitwise on integers
+  Sqrt,
+  Floor,
+  Ceil,
+  Trunc,
+  RoundEven,
+  BitCast,  // to Expr::type, same width
+  ReduceAdd,
+  ReduceMax,
+  ReduceMin,  // lanes to one: halves are combined pairwise, low with high, until one is left
 };
 
 enum class BinaryOp : uint8_t {
-  Add, Sub, Mul, Div, Mod, Min, Max,
-  And, Or, Xor, Shl, Shr,      // Shr: arithmetic on signed types
-  Equal, Less, LessEqual,      // false on NaN; "not equal" is Not(Equal)
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Mod,
+  Min,
+  Max,
+  And,
+  Or,
+  Xor,
+  Shl,
+  Shr,  // Shr: arithmetic on signed types
+  Equal,
+  Less,
+  LessEqual,  // false on NaN; "not equal" is Not(Equal)
 };
 
 struct Buffer;

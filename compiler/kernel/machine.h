@@ -8,12 +8,12 @@
 namespace tiffin::kernel {
 
 struct Machine {
-  int vector_bytes = 16;       // of one native vector register: 16, 32 or 64
+  int vector_bytes = 16;  // of one native vector register: 16, 32 or 64
   int vector_registers = 16;
   bool has_fma = false;
-  bool has_masks = false;      // masked loads and stores cost nothing (AVX-512)
-  bool has_f16c = false;       // hardware float16 conversion
-  bool has_dot_u8s8 = false;   // vpdpbusd or the like
+  bool has_masks = false;     // masked loads and stores cost nothing (AVX-512)
+  bool has_f16c = false;      // hardware float16 conversion
+  bool has_dot_u8s8 = false;  // vpdpbusd or the like
   int64_t l1_bytes = 32 * 1024;
   int64_t l2_bytes = 512 * 1024;
 
