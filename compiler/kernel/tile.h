@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "compiler/kernel/lowering.h"
+#include "compiler/ops/shape_rules.h"
 
 namespace tiffin::kernel {
 
 // Columns of a packed panel, on every machine.
-inline constexpr int kPanelWidth = 16;
+inline constexpr int kPanelWidth = static_cast<int>(ops::kPanelColumns);
 
 // rows x vectors accumulators that leave room for the operands: AVX-512 14x2, AVX2 6x2, SSE and NEON 3x4 or 6x4.
 struct TileSize {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/ops/shape_rules.h"
 #include "compiler/plan/placement.h"
 #include "compiler/plan/vector_expression.h"
 
@@ -18,7 +19,6 @@ using graph::Op;
 using graph::ValueId;
 using graph::ValueKind;
 
-constexpr int64_t kPanelWidth = 16;
 constexpr uint64_t kAlignment = 64;
 
 // (1) derive the placement of every value that movement alone makes from parameters; (2) find the derived values that kernels read; (3) where one
@@ -109,7 +109,7 @@ std::optional<Placement> StoragePlanner::derive_placement(const Node& node) cons
       return pad_zeros(*from, begins, shape);
     }
     case Op::PackPanels:
-      return pack_panels(*from, kPanelWidth);
+      return pack_panels(*from, ops::kPanelColumns);
     case Op::Concat: {
       std::vector<const Placement*> parts;
       for (const ValueId input : node.inputs) parts.push_back(placement_of(input));
