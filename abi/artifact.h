@@ -32,8 +32,12 @@ typedef enum tiffin_section_kind {
   TIFFIN_SECTION_CONSTANTS = 5,    /* raw: tensors computed from no parameter */
   TIFFIN_SECTION_WEIGHTS = 6,      /* the bytes of a .tfw file */
   TIFFIN_SECTION_GOLDEN = 7,
-  TIFFIN_SECTION_CREATED = 8,  /* not part of the content digest */
-  TIFFIN_SECTION_SIGNATURE = 9 /* not part of the content digest */
+  TIFFIN_SECTION_CREATED = 8,    /* not part of the content digest */
+  TIFFIN_SECTION_SIGNATURE = 9,  /* not part of the content digest */
+  TIFFIN_SECTION_KERNEL_IR = 10, /* kernels as data, in place of code: docs/architecture/portable_ir.md */
+  TIFFIN_SECTION_LIBRARY = 11,   /* a shared library that travels with the model; its file name stands in the manifest */
+  TIFFIN_SECTION_FILE = 12,      /* any other file */
+  TIFFIN_SECTION_SOURCE = 13     /* text: kernel IR or LLVM IR of a variant, for people */
 } tiffin_section_kind;
 
 enum { TIFFIN_SECTION_REQUIRED = 1u }; /* flag: a reader that does not know the kind refuses the file */

@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdarg>
+#include <cstddef>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "base/error_codes.h"
@@ -41,14 +43,29 @@ class [[nodiscard]] Status {
   Status with_remedy(const char* format, ...) && __attribute__((format(printf, 2, 3)));
   // The same failure with "CONTEXT: " before its message. No effect on success.
   Status with_context(const char* format, ...) && __attribute__((format(printf, 2, 3)));
+  // The same failure with a fact that programs read: a key with one value ("input": "data"), or with items of a list ("features": ["fma", …]),
+  // each with a NUL behind it. Keys are lower case with '_'; items under a key given again join its list. No effect on success.
+  Status with_detail(const char* key, const char* value) &&;
+  Status with_details(const char* key, std::string_view items) &&;
   // An independent copy.
   Status clone() const;
+
+  struct Detail {
+    const char* key;  // owned by the Status, like the texts above
+    const char* value;
+    bool is_listed;
+  };
+  size_t detail_count() const;
+  Detail detail(size_t index) const;  // index < detail_count()
 
  private:
   friend Status error(Code code, const char* format, ...);
   friend Status error_v(Code code, const char* format, va_list arguments);
   struct Failure;
-  static Status make(Code code, const char* message, size_t message_bytes, const char* remedy, size_t remedy_bytes);
+  struct Parts;
+  static Status make(const Parts& parts);
+  Parts parts() const;
+  Status with_entries(const char* key, std::string_view values, char mark) &&;
   explicit Status(Failure* failure) : failure_(failure) {}
   Failure* failure_ = nullptr;
 };

@@ -18,6 +18,7 @@ Status no_memory(size_t count) { return error(Code::OutOfMemory, "no memory to c
 enum Fault { kMissing, kUnexpected, kType, kShape, kValue, kFrozenValue, kFaultKinds };
 constexpr Code kCodes[kFaultKinds] = {Code::MissingParam,       Code::UnknownParam,        Code::ParamTypeMismatch,
                                       Code::ParamShapeMismatch, Code::ParamDigestMismatch, Code::ParamDigestMismatch};
+constexpr const char* kKeys[kFaultKinds] = {"missing", "unexpected", "mismatched", "mismatched", "mismatched", "mismatched"};
 
 // One text per kind of fault, every key in it.
 class Findings {
@@ -27,6 +28,7 @@ class Findings {
     text.add(counts_[fault]++ == 0 ? std::string_view() : std::string_view(", "));
     text.add_quoted(name);
     heads_[fault] = counts_[fault] == 1 ? singular : plural;
+    list(fault, name);
   }
   void add_mismatch(Fault fault, const ParamEntry& actual, const ParamEntry& wanted) {
     Text& text = texts_[fault];
@@ -37,6 +39,7 @@ class Findings {
     text.add(", the model wants ");
     text.add_type(wanted.dtype, wanted.shape);
     heads_[fault] = "";
+    list(fault, wanted.name);
   }
   Status to_status(bool is_nothing_given) {
     Text all;
@@ -51,6 +54,9 @@ class Findings {
     }
     if (code == Code::Ok) return {};
     Status status = error(code, "%s", all.c_str());
+    for (int fault = 0; fault < kFaultKinds; ++fault) {
+      if (counts_[fault] > 0) status = std::move(status).with_details(kKeys[fault], names_[fault].view());
+    }
     if (counts_[kFrozenValue] > 0) {
       return std::move(status).with_remedy("compile the model again with the new values: those of frozen parameters shaped its program");
     }
@@ -59,7 +65,13 @@ class Findings {
   }
 
  private:
+  void list(Fault fault, std::string_view name) {
+    names_[fault].add(name);
+    names_[fault].add(std::string_view("\0", 1));
+  }
+
   Text texts_[kFaultKinds];
+  Text names_[kFaultKinds];  // each name with a NUL behind it
   size_t counts_[kFaultKinds] = {};
   const char* heads_[kFaultKinds] = {};
 };

@@ -23,8 +23,19 @@ inline nb::str to_text(std::string_view text) {
 
 // Raises the class of tiffin.errors that fits the code. The interpreter lock is held.
 [[noreturn]] inline void raise(const Status& status) {
-  const nb::object failure =
-      nb::module_::import_("tiffin.errors").attr("from_status")(code_row(status.code()).name, to_text(status.message()), to_text(status.remedy()));
+  nb::dict details;
+  for (size_t i = 0; i < status.detail_count(); ++i) {
+    const Status::Detail detail = status.detail(i);
+    const nb::str key = to_text(detail.key);
+    if (!detail.is_listed) {
+      details[key] = to_text(detail.value);
+    } else {
+      if (!details.contains(key)) details[key] = nb::list();
+      nb::cast<nb::list>(details[key]).append(to_text(detail.value));
+    }
+  }
+  const nb::object failure = nb::module_::import_("tiffin.errors")
+                                 .attr("from_status")(code_row(status.code()).name, to_text(status.message()), to_text(status.remedy()), details);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(failure.ptr())), failure.ptr());
   throw nb::python_error();
 }

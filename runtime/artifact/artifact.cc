@@ -117,10 +117,14 @@ Result<const abi::Variant*> choose_variant(const Artifact& artifact) {
     return error(Code::NoVariant, "'%s' holds code for %s (%s), this machine is %s", file, machine_name(machine), first.triple()->c_str(),
                  machine_name(host_machine()));
   }
-  TextBuilder missing;
+  TextBuilder missing, keys;
   list_missing(*fitting, missing);
+  for (const flatbuffers::String* feature : *fitting->features()) {
+    if (!cpu_has_feature(view(feature))) keys.add_key(view(feature));
+  }
   return error(Code::MissingCpuFeature, "'%s' is compiled for '%s' and needs CPU features that this machine lacks: %s", file, fitting->cpu()->c_str(),
-               missing.text());
+               missing.text())
+      .with_details("features", keys.items());
 }
 
 }  // namespace tiffin::runtime

@@ -79,10 +79,12 @@ Status Container::check_version() const {
   if (header_.format_major != TIFFIN_FORMAT_MAJOR) {
     const Code code = header_.format_major > TIFFIN_FORMAT_MAJOR ? Code::FormatTooNew : Code::FormatTooOld;
     return error(code, "'%s' has format %u.%u, this runtime reads format %u", source_.name(), header_.format_major, header_.format_minor,
-                 TIFFIN_FORMAT_MAJOR);
+                 TIFFIN_FORMAT_MAJOR)
+        .with_detail("file", source_.name());
   }
   if (header_.abi != TIFFIN_ABI_VERSION) {
-    return error(Code::AbiMismatch, "'%s' has ABI %u, this runtime has ABI %u", source_.name(), header_.abi, TIFFIN_ABI_VERSION);
+    return error(Code::AbiMismatch, "'%s' has ABI %u, this runtime has ABI %u", source_.name(), header_.abi, TIFFIN_ABI_VERSION)
+        .with_detail("file", source_.name());
   }
   return {};
 }

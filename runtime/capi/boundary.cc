@@ -81,6 +81,18 @@ const char* tiffin_status_remedy(const tiffin_status* status) noexcept {
   return is_no_memory_mark(status) ? row_of(status).remedy : status->failure.remedy();
 }
 
+size_t tiffin_status_detail_count(const tiffin_status* status) noexcept {
+  return status == nullptr || is_no_memory_mark(status) ? 0 : status->failure.detail_count();
+}
+
+void tiffin_status_detail(const tiffin_status* status, size_t index, const char** out_key, const char** out_value, int* out_is_listed) noexcept {
+  if (index >= tiffin_status_detail_count(status)) return;
+  const tiffin::Status::Detail detail = status->failure.detail(index);
+  if (out_key != nullptr) *out_key = detail.key;
+  if (out_value != nullptr) *out_value = detail.value;
+  if (out_is_listed != nullptr) *out_is_listed = detail.is_listed ? 1 : 0;
+}
+
 void tiffin_status_free(tiffin_status* status) noexcept {
   if (status == nullptr || is_no_memory_mark(status)) return;
   status->~tiffin_status();

@@ -164,7 +164,8 @@ Result<size_t> GraphExecutor::find_input(std::string_view name) const {
   const int length = static_cast<int>(std::min<size_t>(name.size(), 1000));
   if (inputs_.empty()) return error(Code::UnknownInput, "entry '%s' has no input '%.*s', it has none", entry_->name()->c_str(), length, name.data());
   Status status = error(Code::UnknownInput, "entry '%s' has no input '%.*s', it has %s", entry_->name()->c_str(), length, name.data(), names.text());
-  return std::move(status).with_remedy("did you mean '%s'?", inputs_[nearest].value->name()->c_str());
+  const char* meant = inputs_[nearest].value->name()->c_str();
+  return std::move(status).with_remedy("did you mean '%s'?", meant).with_detail("nearest", meant);
 }
 
 Result<size_t> GraphExecutor::find_output(std::string_view name) const {
@@ -237,17 +238,21 @@ Status GraphExecutor::set_parameters(const params::ParamSource& source, const pa
 
 Status GraphExecutor::check_ready() const {
   if (!parameters_) {
-    TextBuilder names;
+    TextBuilder names, keys;
     for (const params::ParamEntry& entry : module_->artifact().storage_plan().parameters()) {
       names.add_item("'%.*s'", static_cast<int>(entry.name.size()), entry.name.data());
+      keys.add_key(entry.name);
     }
-    return error(Code::MissingParam, "the artifact holds no weights and no parameters were given: %s", names.text());
+    return error(Code::MissingParam, "the artifact holds no weights and no parameters were given: %s", names.text())
+        .with_details("missing", keys.items());
   }
-  TextBuilder unset;
+  TextBuilder unset, keys;
   for (const Slot& slot : inputs_) {
-    if (!slot.is_set) unset.add_item("'%s'", slot.value->name()->c_str());
+    if (slot.is_set) continue;
+    unset.add_item("'%s'", slot.value->name()->c_str());
+    keys.add_key(slot.value->name()->c_str());
   }
-  if (!unset.is_empty()) return error(Code::UnsetInput, "inputs without a value: %s", unset.text());
+  if (!unset.is_empty()) return error(Code::UnsetInput, "inputs without a value: %s", unset.text()).with_details("inputs", keys.items());
   return {};
 }
 

@@ -83,4 +83,9 @@ void TextBuilder::add_item(const char* format, ...) {
   if (length > 0) append(piece, static_cast<size_t>(length) < sizeof(piece) ? static_cast<size_t>(length) : sizeof(piece) - 1);
 }
 
+void TextBuilder::add_key(std::string_view key) {
+  append(key.data(), key.size());
+  append("", 1);
+}
+
 }  // namespace tiffin::runtime

@@ -55,6 +55,9 @@ class TextBuilder {
   void add(const char* format, ...) __attribute__((format(printf, 2, 3)));
   // ", " before every item but the first.
   void add_item(const char* format, ...) __attribute__((format(printf, 2, 3)));
+  // The bytes and a NUL behind them: what Status::with_details takes. Not mixed with the two above.
+  void add_key(std::string_view key);
+  std::string_view items() const { return {text(), length_}; }
   const char* text() const { return bytes_ == nullptr ? "" : bytes_; }
   bool is_empty() const { return length_ == 0; }
 

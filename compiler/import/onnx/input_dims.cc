@@ -169,15 +169,17 @@ Status check_open_dims(const graph::Graph& graph) {
     places += ", input '" + input.name + "' " + (input.type.has_rank() ? "axis " + axes : "(rank unknown)");
     remedy += " --input-shape " + input.name + "=" + (input.type.has_rank() ? shape_template(shape) : "AxBx...");
   }
-  std::string list, dims;
+  std::string list, dims, names;
   for (const std::string& symbol : symbols) {
     list += ", '" + symbol + "'";
     dims += " --dim " + symbol + "=N";
+    names += symbol + '\0';
   }
   if (symbols.empty() && places.empty()) return {};
   return error(Code::OpenShape, "dimensions of the inputs are open: %s; fix them with%s%s", (list + places).substr(2).c_str(), dims.c_str(),
                remedy.c_str())
-      .with_remedy("pass%s%s", dims.c_str(), remedy.c_str());
+      .with_remedy("pass%s%s", dims.c_str(), remedy.c_str())
+      .with_details("symbols", names);
 }
 
 }  // namespace tiffin::import

@@ -45,6 +45,11 @@ TIFFIN_EXPORT const char* tiffin_status_code(const tiffin_status* status) TIFFIN
 TIFFIN_EXPORT const char* tiffin_status_message(const tiffin_status* status) TIFFIN_NOEXCEPT;
 /* What can be done about it; "" for NULL. */
 TIFFIN_EXPORT const char* tiffin_status_remedy(const tiffin_status* status) TIFFIN_NOEXCEPT;
+/* What programs read: keys with values. A key that comes several times holds a list, and so does one whose out_is_listed is 1. */
+TIFFIN_EXPORT size_t tiffin_status_detail_count(const tiffin_status* status) TIFFIN_NOEXCEPT;
+/* The entry at `index`, which is below that count; texts are owned by the status. Any out pointer may be NULL. */
+TIFFIN_EXPORT void tiffin_status_detail(const tiffin_status* status, size_t index, const char** out_key, const char** out_value,
+                                        int* out_is_listed) TIFFIN_NOEXCEPT;
 TIFFIN_EXPORT void tiffin_status_free(tiffin_status* status) TIFFIN_NOEXCEPT;
 
 /* The library's version, for example "0.1.0", and the ABI it implements. */

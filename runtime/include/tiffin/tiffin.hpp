@@ -33,6 +33,16 @@ class Error {
   std::string_view code() const { return tiffin_status_code(status_.get()); }
   std::string_view message() const { return tiffin_status_message(status_.get()); }
   std::string_view remedy() const { return tiffin_status_remedy(status_.get()); }
+  // Keys and values for programs; the values of a list follow each other under the same key.
+  std::vector<std::pair<std::string_view, std::string_view>> details() const {
+    std::vector<std::pair<std::string_view, std::string_view>> entries(tiffin_status_detail_count(status_.get()));
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const char *key = nullptr, *value = nullptr;
+      tiffin_status_detail(status_.get(), i, &key, &value, nullptr);
+      entries[i] = {key, value};
+    }
+    return entries;
+  }
 
  private:
   struct Free {
