@@ -3,7 +3,6 @@
 
 #include "compiler/ops/infer.h"
 #include "compiler/passes/decompositions.h"
-#include "compiler/passes/separate_outputs.h"
 
 namespace tiffin::passes {
 namespace {
@@ -154,19 +153,10 @@ void replace(graph::Graph& graph, graph::NodeId id, const Replacements& replacem
   graph.erase_node(id);
 }
 
-// An Identity that separates a graph output from what it is equal to stays.
-bool is_kept_identity(const graph::Graph& graph, const Node& node) {
-  if (node.op != Op::Identity) return false;
-  for (const ValueId output : graph.outputs()) {
-    if (output == node.outputs[0]) return true;
-  }
-  return false;
-}
-
 Result<bool> decompose_node(graph::Graph& graph, graph::NodeId id) {
   const Node& node = graph.node(id);
   const Row* row = row_of(node.op);
-  if (row == nullptr || is_kept_identity(graph, node)) return false;
+  if (row == nullptr) return false;
   if (!is_static(graph, node.inputs) || !is_static(graph, node.outputs)) return false;
   Rewriter rewriter(graph, id);
   const bool widens = row->precision == kWide && needs_widening(graph, node);
@@ -180,7 +170,6 @@ Result<bool> decompose_node(graph::Graph& graph, graph::NodeId id) {
 }  // namespace
 
 Status decompose_operators(graph::Graph& graph, PassContext&) {
-  TIFFIN_TRY(separate_outputs(graph));
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
     for (const graph::NodeId id : graph.topological_order()) {
@@ -189,7 +178,7 @@ Status decompose_operators(graph::Graph& graph, PassContext&) {
     }
     graph.erase_dead();
   }
-  return separate_outputs(graph);
+  return {};
 }
 
 }  // namespace tiffin::passes

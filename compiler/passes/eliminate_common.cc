@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "compiler/passes/separate_outputs.h"
 
 namespace tiffin::passes {
 namespace {
@@ -108,8 +107,7 @@ void merge_nodes(Graph& graph) {
   std::map<std::string, NodeId> first;
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
-    // An Identity gives an output a value of its own.
-    const std::optional<std::string> key = node.op == Op::Identity ? std::nullopt : key_of(node);
+    const std::optional<std::string> key = key_of(node);
     if (!key.has_value()) continue;
     const auto [found, is_new] = first.try_emplace(*key, id);
     if (is_new) continue;
@@ -126,7 +124,7 @@ Status eliminate_common(Graph& graph, PassContext&) {
   merge_constants(graph);
   merge_nodes(graph);
   graph.erase_dead();
-  return separate_outputs(graph);
+  return {};
 }
 
 }  // namespace tiffin::passes

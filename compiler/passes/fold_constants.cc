@@ -6,7 +6,6 @@
 #include "compiler/ops/infer.h"
 #include "compiler/passes/frozen_operands.h"
 #include "compiler/passes/inline_if.h"
-#include "compiler/passes/separate_outputs.h"
 #include "compiler/reference/evaluate.h"
 
 namespace tiffin::passes {
@@ -123,12 +122,8 @@ class Folder {
     return true;
   }
 
-  bool is_output(ValueId value) const { return std::find(graph_.outputs().begin(), graph_.outputs().end(), value) != graph_.outputs().end(); }
-
   bool can_fold(const Node& node) const {
     if (is_control(node.op) || !reference::can_evaluate(node.op)) return false;
-    // An Identity at an output is there so that the output has a value of its own.
-    if (node.op == Op::Identity && is_output(node.outputs[0])) return false;
     return has_foldable_inputs(node) && has_foldable_size(node);
   }
 
@@ -180,7 +175,7 @@ Status fold_constants(Graph& graph, PassContext&) {
   }
   freeze_program_operands(graph);
   graph.erase_dead();
-  return separate_outputs(graph);
+  return {};
 }
 
 }  // namespace tiffin::passes

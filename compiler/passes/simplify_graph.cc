@@ -2,7 +2,6 @@
 #include "compiler/passes/simplify_graph.h"
 
 #include "compiler/ops/op_class.h"
-#include "compiler/passes/separate_outputs.h"
 #include "compiler/passes/simplifications.h"
 
 namespace tiffin::passes {
@@ -77,7 +76,7 @@ Status walk(Graph& graph, bool* out_has_changed) {
 Status simplify_graph(Graph& graph, PassContext&) {
   bool has_changed = true;
   for (int round = 0; has_changed && round < kMaxRounds; ++round) TIFFIN_TRY(walk(graph, &has_changed));
-  return separate_outputs(graph);
+  return {};
 }
 
 }  // namespace tiffin::passes
