@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "base/float16.h"
 
@@ -87,7 +88,9 @@ double integer_to_float(int64_t value, bool is_uint64, DType dtype) {
   return round_to(dtype, !is_uint64 && value < 0 ? -wide : wide);
 }
 
-double combine(Arithmetic operation, double a, double b) {
+// Division of integers is refused with the expression that has it, so its result here does not matter.
+template <class T>
+T combine(Arithmetic operation, T a, T b) {
   switch (operation) {
     case Arithmetic::Add:
       return a + b;
@@ -96,35 +99,8 @@ double combine(Arithmetic operation, double a, double b) {
     case Arithmetic::Multiply:
       return a * b;
     case Arithmetic::Divide:
-      return a / b;
-  }
-  return 0;
-}
-
-float combine(Arithmetic operation, float a, float b) {
-  switch (operation) {
-    case Arithmetic::Add:
-      return a + b;
-    case Arithmetic::Subtract:
-      return a - b;
-    case Arithmetic::Multiply:
-      return a * b;
-    case Arithmetic::Divide:
-      return a / b;
-  }
-  return 0;
-}
-
-uint64_t combine(Arithmetic operation, uint64_t a, uint64_t b) {
-  switch (operation) {
-    case Arithmetic::Add:
-      return a + b;
-    case Arithmetic::Subtract:
-      return a - b;
-    case Arithmetic::Multiply:
-      return a * b;
-    case Arithmetic::Divide:
-      return 0;
+      if constexpr (std::is_floating_point_v<T>) return a / b;
+      break;
   }
   return 0;
 }

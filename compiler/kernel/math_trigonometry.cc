@@ -121,6 +121,27 @@ Expr has_bit(const Kit& k, Expr integer, int64_t bit) { return k.b.ne(k.b.bit_an
 // asin(x) for |x| <= 1/2, as x + the rest.
 Expr asin_rest(const Kit& k, Expr x, Expr square) { return k.b.mul(k.b.mul(x, square), polynomial(k.b, square, k.pick(kAsin32, kAsin64))); }
 
+// What asin and acos share: asin(argument) = argument + rest. Up to 1/2 the argument is `small_argument` (x or |x|); beyond it is
+// sqrt((1 - |x|) / 2), from which asin(|x|) = pi / 2 - 2 asin(argument).
+struct ArcSine {
+  Expr is_small = nullptr;
+  Expr argument = nullptr, rest = nullptr;
+  double half_pi = 0, half_pi_low = 0;  // their sum is pi / 2 with twice the digits
+};
+
+ArcSine reduced_arc_sine(const Kit& k, Expr magnitude, Expr small_argument) {
+  Builder& b = k.b;
+  ArcSine result;
+  result.is_small = b.let("is_small", b.le(magnitude, k.real(0.5)));
+  Expr below = b.mul(magnitude, magnitude), beyond = b.mul(b.sub(k.real(1), magnitude), k.real(0.5));
+  Expr square = k.let(b.select(result.is_small, below, beyond));
+  result.argument = k.let(b.select(result.is_small, small_argument, b.sqrt(square)));
+  result.rest = k.let(asin_rest(k, result.argument, square));
+  result.half_pi = k.pick(0x1.921fb6p+0, 0x1.921fb54442d18p+0);
+  result.half_pi_low = k.pick(-0x1.777a5cp-25, 0x1.1a62633145c07p-54);
+  return result;
+}
+
 }  // namespace
 
 Expr sin(Builder& b, Expr x) {
@@ -150,34 +171,24 @@ Expr tan(Builder& b, Expr x) {
   return k.let(b.select(b.eq(x, k.real(0)), x, b.div(above, below)));
 }
 
-// Beyond 1/2 from asin(x) = pi / 2 - 2 asin(sqrt((1 - x) / 2)).
 Expr asin(Builder& b, Expr x) {
   const Kit k(b, x);
   x = k.let(x);
   Expr magnitude = k.let(b.abs(x));
-  Expr is_small = b.let("is_small", b.le(magnitude, k.real(0.5)));
-  Expr square = k.let(b.select(is_small, b.mul(x, x), b.mul(b.sub(k.real(1), magnitude), k.real(0.5))));
-  Expr base = k.let(b.select(is_small, magnitude, b.sqrt(square)));
-  Expr rest = k.let(asin_rest(k, base, square));
-  const double half_pi = k.pick(0x1.921fb6p+0, 0x1.921fb54442d18p+0), half_pi_low = k.pick(-0x1.777a5cp-25, 0x1.1a62633145c07p-54);
-  Expr large = b.sub(k.real(half_pi), b.sub(b.mul(k.real(2), b.add(base, rest)), k.real(half_pi_low)));
-  Expr result = k.let(b.select(is_small, b.add(base, rest), large));
-  return k.let(copy_sign(b, result, x));
+  const ArcSine arc = reduced_arc_sine(k, magnitude, magnitude);
+  Expr small = b.add(arc.argument, arc.rest);
+  Expr large = b.sub(k.real(arc.half_pi), b.sub(b.mul(k.real(2), b.add(arc.argument, arc.rest)), k.real(arc.half_pi_low)));
+  return k.let(copy_sign(b, k.let(b.select(arc.is_small, small, large)), x));
 }
 
 Expr acos(Builder& b, Expr x) {
   const Kit k(b, x);
   x = k.let(x);
-  Expr magnitude = k.let(b.abs(x));
-  Expr is_small = b.let("is_small", b.le(magnitude, k.real(0.5)));
-  Expr square = k.let(b.select(is_small, b.mul(x, x), b.mul(b.sub(k.real(1), magnitude), k.real(0.5))));
-  Expr base = k.let(b.select(is_small, x, b.sqrt(square)));
-  Expr rest = k.let(asin_rest(k, base, square));
-  const double half_pi = k.pick(0x1.921fb6p+0, 0x1.921fb54442d18p+0), half_pi_low = k.pick(-0x1.777a5cp-25, 0x1.1a62633145c07p-54);
-  Expr small = b.sub(k.real(half_pi), b.sub(base, b.sub(k.real(half_pi_low), rest)));
-  Expr twice = k.let(b.mul(k.real(2), b.add(base, rest)));
-  Expr negative = b.sub(k.real(2 * half_pi), b.sub(twice, k.real(2 * half_pi_low)));
-  return k.let(b.select(is_small, small, b.select(b.lt(x, k.real(0)), negative, twice)));
+  const ArcSine arc = reduced_arc_sine(k, k.let(b.abs(x)), x);
+  Expr small = b.sub(k.real(arc.half_pi), b.sub(arc.argument, b.sub(k.real(arc.half_pi_low), arc.rest)));
+  Expr twice = k.let(b.mul(k.real(2), b.add(arc.argument, arc.rest)));
+  Expr negative = b.sub(k.real(2 * arc.half_pi), b.sub(twice, k.real(2 * arc.half_pi_low)));
+  return k.let(b.select(arc.is_small, small, b.select(b.lt(x, k.real(0)), negative, twice)));
 }
 
 // Around 1 and beyond from atan(x) = pi / 4 + atan((x - 1) / (x + 1)) = pi / 2 - atan(1 / x).

@@ -336,7 +336,7 @@ constexpr OperatorRow kRows[] = {
     binary(Op::Xor, kBool),
     blocked(Op::BlockedConv, 2, -1, infer_blocked_convolution),
     blocked(Op::BlockedDepthwiseConv, 2, -1, infer_blocked_depthwise_convolution),
-    row(Op::PackPanels, 1, 1, infer_pack_panels, {{kAny}}, {{"transposed", Kind::Int}}),
+    row(Op::PackPanels, 1, 1, infer_pack_panels, {{kAny}}),
     row(Op::PackedMatMul, 2, -1, infer_packed_matmul, {{kEverything}}, {{"n", Kind::Int, true}}),
 };
 

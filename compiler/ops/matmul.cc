@@ -125,15 +125,13 @@ Status infer_einsum(Inference& inference) {
   return inference.set(0, inference.dtype(0), std::move(shape));
 }
 
-// w: [rows..., columns], or "transposed" [columns, rows]; panels: [ceil(columns / 16), rows..., 16].
+// w: [rows..., columns]; panels: [ceil(columns / 16), rows..., 16].
 Status infer_pack_panels(Inference& inference) {
-  const bool is_transposed = inference.node().int_attribute("transposed", 0) != 0;
-  if (is_transposed) TIFFIN_TRY(expect_rank(inference, 0, 2, "pack_panels.c1"));
   TIFFIN_TRY(expect_min_rank(inference, 0, 2, "pack_panels.c1"));
   if (!inference.has_rank(0)) return inference.set(0, inference.dtype(0), std::nullopt);
   Shape rows = inference.shape(0);
-  const Dim columns = is_transposed ? rows.front() : rows.back();
-  rows.erase(is_transposed ? rows.begin() : rows.end() - 1);
+  const Dim columns = rows.back();
+  rows.pop_back();
   Shape shape = {columns.is_static() ? Dim(panel_count(columns.value())) : inference.fresh_dim(0, 0)};
   shape.insert(shape.end(), rows.begin(), rows.end());
   shape.emplace_back(kPanelColumns);

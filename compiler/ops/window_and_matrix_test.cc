@@ -82,7 +82,6 @@ constexpr InferenceCase kCases[] = {
      "Scan(%s, %x) {num_scan_inputs=1, body=graph \"b\" { input %a: float32[2] input %e: float32[2] %d = Add(%a, %e) output %d output %d }}",
      "float32[2] float32[5,2]"},
     {"input %w: float32[20,33]", "PackPanels(%w)", "float32[3,20,16]"},
-    {"input %w: float32[33,20]", "PackPanels(%w) {transposed=1}", "float32[3,20,16]"},
     {"input %w: float32[3,3,8,16]", "PackPanels(%w)", "float32[1,3,3,8,16]"},
     {"input %a: float32[2,7,20] input %p: float32[3,20,16]", "PackedMatMul(%a, %p) {n=33}", "float32[2,7,33]"},
     {"input %x: float32[1,2,8,8,16] input %p: float32[3,3,3,32,16]",
