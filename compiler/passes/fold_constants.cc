@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/passes/fold_constants.h"
 
+#include <algorithm>
+
 #include "compiler/ops/infer.h"
 #include "compiler/passes/frozen_operands.h"
 #include "compiler/passes/inline_if.h"
