@@ -18,12 +18,8 @@
 namespace tiffin::driver {
 
 struct CompiledModule::State {
-  plan::Plan plan;
-  codegen::Target target;
-  codegen::CodeBlob code;
-  graph::ModelFacts facts;
-  std::vector<std::pair<std::string, std::string>> manifest_options;
-  bool embed_params = true;
+  artifact::Contents contents;
+  std::vector<std::pair<std::string, graph::Tensor>> params;
 };
 
 namespace {
@@ -67,10 +63,6 @@ Status dump_plan(const plan::Plan& plan, const std::string& folder) {
   return {};
 }
 
-artifact::Contents contents_of(const CompiledModule::State& state) {
-  return {state.plan, state.target, state.code, state.facts, state.manifest_options, state.embed_params};
-}
-
 }  // namespace
 
 CompiledModule::CompiledModule(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -78,79 +70,151 @@ CompiledModule::CompiledModule(CompiledModule&&) noexcept = default;
 CompiledModule& CompiledModule::operator=(CompiledModule&&) noexcept = default;
 CompiledModule::~CompiledModule() = default;
 
-Status CompiledModule::export_library(const std::string& path) const { return artifact::write_so(contents_of(*state_), {creation_time()}, path); }
+Status CompiledModule::export_library(const std::string& path) const {
+  return artifact::write_artifact(state_->contents, {artifact::form_of(path), creation_time()}, path);
+}
 
-Result<std::vector<uint8_t>> CompiledModule::to_bytes() const { return artifact::so_bytes(contents_of(*state_), {creation_time()}); }
+Result<std::vector<uint8_t>> CompiledModule::to_bytes() const {
+  const auto form = state_->contents.code.size() == 1 ? artifact::Form::SharedObject : artifact::Form::Bundle;
+  return artifact::artifact_bytes(state_->contents, {form, creation_time()});
+}
 
-Status CompiledModule::export_params(const std::string& path) const { return artifact::write_params(state_->plan.storage, path); }
+Status CompiledModule::export_params(const std::string& path) const { return artifact::write_params(state_->contents, path); }
 
-std::vector<std::pair<std::string, graph::Tensor>> CompiledModule::params() const {
-  std::vector<std::pair<std::string, graph::Tensor>> out;
-  for (const plan::Parameter& parameter : state_->plan.storage.parameters) out.emplace_back(parameter.name, parameter.tensor);
+std::vector<std::pair<std::string, graph::Tensor>> CompiledModule::params() const { return state_->params; }
+
+std::vector<std::string> CompiledModule::targets() const {
+  std::vector<std::string> out;
+  for (const auto& variant : state_->contents.program.variants) out.push_back(variant->target);
   return out;
 }
 
-std::string CompiledModule::target() const { return state_->target.text; }
-uint64_t CompiledModule::code_bytes() const { return state_->code.bytes.size(); }
-uint64_t CompiledModule::weights_bytes() const { return state_->plan.storage.data_bytes; }
-uint64_t CompiledModule::arena_bytes() const { return state_->plan.entry.arena_bytes; }
+uint64_t CompiledModule::code_bytes() const {
+  uint64_t bytes = 0;
+  for (const artifact::VariantCode& code : state_->contents.code) bytes += code.bytes.size();
+  return bytes;
+}
 
-Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts& facts, const CompileOptions& options) {
-  auto state = std::make_unique<CompiledModule::State>();
-  TIFFIN_ASSIGN_OR_RETURN(state->target, codegen::parse_target(options.target));
-  state->facts = facts;
-  if (!options.net_name.empty()) state->facts.name = options.net_name;
-  state->manifest_options = manifest_options(options);
-  state->embed_params = options.embed_params;
-  if (!options.dump_folder.empty()) {
-    std::error_code failed;
-    std::filesystem::create_directories(options.dump_folder, failed);
-    if (failed) return error(Code::Io, "cannot make the folder '%s': %s", options.dump_folder.c_str(), failed.message().c_str());
+uint64_t CompiledModule::weights_bytes() const { return state_->contents.storage.data_bytes; }
+
+uint64_t CompiledModule::arena_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& variant : state_->contents.program.variants) bytes = std::max(bytes, variant->entries[0]->arena_bytes);
+  return bytes;
+}
+
+namespace {
+
+Result<std::vector<codegen::Target>> parse_targets(const std::vector<std::string>& words) {
+  std::vector<codegen::Target> targets;
+  for (const std::string& word : words) {
+    TIFFIN_ASSIGN_OR_RETURN(codegen::Target target, codegen::parse_target(word));
+    targets.push_back(std::move(target));
+  }
+  if (targets.empty()) return error(Code::InvalidArgument, "no target is given, at least one is expected");
+  return targets;
+}
+
+Status make_dump_folder(const std::string& folder) {
+  std::error_code failed;
+  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+  if (failed) return error(Code::Io, "cannot make the folder '%s': %s", folder.c_str(), failed.message().c_str());
+  return {};
+}
+
+// Compiles the graph for one target and adds it to the module; `share` is this target's part of the whole work, from `done` on.
+class VariantCompiler {
+ public:
+  VariantCompiler(const CompileOptions& options, const graph::ModelFacts& facts, CompiledModule::State& state)
+      : options_(options), facts_(facts), state_(state) {
+    if (!options.net_name.empty()) facts_.name = options.net_name;
   }
 
-  report(options, "passes", 0.1);
-  passes::PassContext context;
-  context.opt_level = options.opt_level;
-  context.machine = state->target.machine;
-  RunnerOptions runner;
-  runner.opt_level = options.opt_level;
-  runner.dump_folder = options.dump_folder;
-  runner.stop_after = options.stop_after;
-  runner.skip = options.skip;
-  TIFFIN_TRY(run_pipeline(graph, context, runner, nullptr));
+  Status add(graph::Graph graph, const codegen::Target& target, double done, double share, const std::string& dump_folder) {
+    const auto tell = [&](const char* stage, double fraction) { report(options_, stage, done + fraction * share); };
+    TIFFIN_TRY(make_dump_folder(dump_folder));
+    tell("passes", 0.1);
+    passes::PassContext context;
+    context.opt_level = options_.opt_level;
+    context.machine = target.machine;
+    RunnerOptions runner;
+    runner.opt_level = options_.opt_level;
+    runner.dump_folder = dump_folder;
+    runner.stop_after = options_.stop_after;
+    runner.skip = options_.skip;
+    runner.stop = options_.stop;
+    TIFFIN_TRY(run_pipeline(graph, context, runner, nullptr));
 
-  report(options, "plan", 0.3);
-  plan::PlanOptions plan_options;
-  plan_options.machine = state->target.machine;
-  plan_options.opt_level = options.opt_level;
-  plan_options.entry = options.entry;
-  TIFFIN_ASSIGN_OR_RETURN(state->plan, plan::build_plan(graph, plan_options));
-  if (!options.dump_folder.empty()) TIFFIN_TRY(dump_plan(state->plan, options.dump_folder));
+    tell("plan", 0.3);
+    plan::PlanOptions plan_options;
+    plan_options.machine = target.machine;
+    plan_options.opt_level = options_.opt_level;
+    plan_options.entry = options_.entry;
+    TIFFIN_ASSIGN_OR_RETURN(const plan::Plan plan, plan::build_plan(graph, plan_options));
+    if (!dump_folder.empty()) TIFFIN_TRY(dump_plan(plan, dump_folder));
 
-  report(options, "code", 0.4);
-  std::vector<const kernel::Kernel*> kernels;
-  for (const auto& kernel : state->plan.kernels) kernels.push_back(kernel.get());
-  codegen::CodegenOptions codegen_options;
-  codegen_options.threads = options.threads > 0 ? options.threads : affinity_cores();
-  codegen_options.dump_folder = options.dump_folder;
-  TIFFIN_ASSIGN_OR_RETURN(state->code, codegen::compile_kernels(kernels, state->target, codegen_options));
-  report(options, "write", 0.9);
+    tell("code", 0.4);
+    std::vector<const kernel::Kernel*> kernels;
+    for (const auto& kernel : plan.kernels) kernels.push_back(kernel.get());
+    codegen::CodegenOptions codegen_options;
+    codegen_options.threads = options_.threads > 0 ? options_.threads : affinity_cores();
+    codegen_options.dump_folder = dump_folder;
+    codegen_options.stop = options_.stop;
+    TIFFIN_ASSIGN_OR_RETURN(const codegen::CodeBlob code, codegen::compile_kernels(kernels, target, codegen_options));
+    tell("write", 0.9);
+    return join(plan, artifact::make_contents(plan, target, code, facts_, manifest_options(options_)));
+  }
+
+ private:
+  Status join(const plan::Plan& plan, artifact::Contents contents) {
+    if (!state_.contents.code.empty()) return artifact::join(state_.contents, std::move(contents));
+    state_.contents = std::move(contents);
+    state_.contents.embed_params = options_.embed_params;
+    for (const plan::Parameter& parameter : plan.storage.parameters) state_.params.emplace_back(parameter.name, parameter.tensor);
+    return {};
+  }
+
+  const CompileOptions& options_;
+  graph::ModelFacts facts_;
+  CompiledModule::State& state_;
+};
+
+// Several variants dump into folders of their own: 0, 1, …
+std::string dump_folder_of(const CompileOptions& options, size_t index) {
+  if (options.dump_folder.empty() || options.targets.size() == 1) return options.dump_folder;
+  return options.dump_folder + "/" + std::to_string(index);
+}
+
+}  // namespace
+
+Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts& facts, const CompileOptions& options) {
+  TIFFIN_ASSIGN_OR_RETURN(const std::vector<codegen::Target> targets, parse_targets(options.targets));
+  if (targets.size() > 1) return error(Code::InvalidArgument, "%zu targets are given for a graph, which is compiled for one", targets.size());
+  auto state = std::make_unique<CompiledModule::State>();
+  TIFFIN_TRY(VariantCompiler(options, facts, *state).add(std::move(graph), targets[0], 0, 1, options.dump_folder));
   return CompiledModule(std::move(state));
 }
 
 Result<CompiledModule> compile_onnx(const std::string& path, const CompileOptions& options) {
   // A wrong target is told before a large model is read.
-  TIFFIN_ASSIGN_OR_RETURN(const codegen::Target target, codegen::parse_target(options.target));
-  (void)target;
+  TIFFIN_ASSIGN_OR_RETURN(const std::vector<codegen::Target> targets, parse_targets(options.targets));
   report(options, "import", 0.0);
+  TIFFIN_ASSIGN_OR_RETURN(const std::string sha256, codegen::sha256_of_file(path));
   import::ImportOptions import_options;
   import_options.dims = options.dims;
   import_options.input_shapes = options.input_shapes;
-  TIFFIN_ASSIGN_OR_RETURN(import::ImportedModel model, import::import_onnx(path, import_options));
-  TIFFIN_TRY(import::check_open_dims(model.graph));
-  TIFFIN_ASSIGN_OR_RETURN(model.facts.sha256, codegen::sha256_of_file(path));
-  model.facts.name = std::filesystem::path(path).stem().string();
-  return compile_graph(std::move(model.graph), model.facts, options);
+  auto state = std::make_unique<CompiledModule::State>();
+  const double share = 1.0 / static_cast<double>(targets.size());
+  for (size_t i = 0; i < targets.size(); ++i) {
+    // The passes change the graph, so every variant begins with one of its own; the weights stay in the mapped file.
+    TIFFIN_ASSIGN_OR_RETURN(import::ImportedModel model, import::import_onnx(path, import_options));
+    TIFFIN_TRY(import::check_open_dims(model.graph));
+    model.facts.sha256 = sha256;
+    model.facts.name = std::filesystem::path(path).stem().string();
+    VariantCompiler compiler(options, model.facts, *state);
+    TIFFIN_TRY(compiler.add(std::move(model.graph), targets[i], static_cast<double>(i) * share, share, dump_folder_of(options, i)));
+  }
+  return CompiledModule(std::move(state));
 }
 
 }  // namespace tiffin::driver

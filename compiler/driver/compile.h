@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@
 namespace tiffin::driver {
 
 struct CompileOptions {
-  std::string target = "llvm -mcpu=native";
+  std::vector<std::string> targets = {"llvm -mcpu=native"};  // one variant each; several only fit into a bundle
   std::string net_name;                                      // "": the file's stem
   std::string entry = "default";                             // name of the module's function
   int opt_level = 3;                                         // 0: every node its own kernel, nothing rewritten that can be left; 1 to 3: everything
@@ -27,6 +28,7 @@ struct CompileOptions {
   std::string stop_after;         // name of the pass to end with: compile returns Cancelled with what is written to dump_folder
   std::vector<std::string> skip;  // names of passes to leave out
   std::function<void(const char* stage, double fraction)> progress;  // may be empty
+  std::stop_token stop;                                              // a request from any thread ends the compilation soon, with Cancelled
 };
 
 // A compiled model: code, program and the model's parameters (which may be mapped from the model file). Immutable; thread-safe.
@@ -38,16 +40,17 @@ class CompiledModule {
   CompiledModule& operator=(CompiledModule&&) noexcept;
   ~CompiledModule();
 
-  // Writes the artifact (.so) atomically: a failure or a kill leaves what was there before.
+  // Writes the artifact atomically, a bundle where the path ends in .tar and a shared object otherwise: a failure or a kill leaves what was there
+  // before. InvalidArgument for several variants in a shared object.
   Status export_library(const std::string& path) const;
-  // The bytes that export_library writes.
+  // The bytes that export_library writes: of a shared object if one variant was compiled, else of a bundle.
   Result<std::vector<uint8_t>> to_bytes() const;
   // Writes all parameters for external use; the suffix decides: .safetensors, .params (TVM's) or .tfw. Atomic.
   Status export_params(const std::string& path) const;
   // The model's own tensors, in the model's order.
   std::vector<std::pair<std::string, graph::Tensor>> params() const;
-  // Function names, normalised target and sizes for a summary line.
-  std::string target() const;
+  // Normalised targets and sizes for a summary line.
+  std::vector<std::string> targets() const;
   uint64_t code_bytes() const;
   uint64_t weights_bytes() const;
   uint64_t arena_bytes() const;
@@ -59,7 +62,7 @@ class CompiledModule {
 // Compiles an ONNX file. InvalidModel, UnsupportedOperator, UnsupportedType, UnsupportedTarget, OpenShape, ShapeMismatch, Io, …
 Result<CompiledModule> compile_onnx(const std::string& path, const CompileOptions& options);
 
-// Compiles a network built by hand or parsed from text.
+// Compiles a network built by hand or parsed from text, for one target. As above.
 Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts& facts, const CompileOptions& options);
 
 }  // namespace tiffin::driver

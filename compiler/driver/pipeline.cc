@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/name_distance.h"
 #include "compiler/graph/printer.h"
 #include "compiler/graph/verifier.h"
 #include "compiler/passes/block_channels.h"
@@ -58,8 +59,13 @@ Status check_names(const RunnerOptions& options) {
     const auto found = std::find_if(std::begin(kPipeline), std::end(kPipeline), [&](const PassRow& row) { return name == row.name; });
     if (found != std::end(kPipeline)) continue;
     std::string known;
-    for (const PassRow& row : kPipeline) known += std::string(known.empty() ? "" : ", ") + row.name;
-    return error(Code::InvalidArgument, "there is no pass '%s'; the passes are: %s", name.c_str(), known.c_str());
+    const char* nearest = kPipeline[0].name;
+    for (const PassRow& row : kPipeline) {
+      known += std::string(known.empty() ? "" : ", ") + row.name;
+      if (name_distance(name, row.name) < name_distance(name, nearest)) nearest = row.name;
+    }
+    Status status = error(Code::InvalidArgument, "there is no pass '%s'; the passes are: %s", name.c_str(), known.c_str());
+    return std::move(status).with_remedy("did you mean '%s'?", nearest).with_detail("nearest", nearest);
   }
   return {};
 }
@@ -79,6 +85,7 @@ class Runner {
 
   Status run() {
     TIFFIN_TRY(check_names(options_));
+    keep_output_names();
     if (!options_.dump_folder.empty()) TIFFIN_TRY(dump("imported"));
     if (!options_.only.empty()) {
       for (const std::string& name : options_.only) {
@@ -95,6 +102,7 @@ class Runner {
 
  private:
   Status run_pass(const PassRow& row) {
+    if (options_.stop.stop_requested()) return error(Code::Cancelled, "the compilation was interrupted");
     const auto start = std::chrono::steady_clock::now();
     TIFFIN_TRY(row.run(graph_, context_));
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
@@ -102,6 +110,14 @@ class Runner {
     const Status valid = graph::verify_graph(graph_);
     if (!valid.is_ok()) return error(Code::Internal, "the pass '%s' left an invalid graph: %s", row.name, valid.message());
     return options_.dump_folder.empty() ? Status() : dump(row.name);
+  }
+
+  // A graph built by hand need not name its outputs; passes replace the values whose names they go by.
+  void keep_output_names() {
+    if (!graph_.output_names().empty()) return;
+    std::vector<std::string> names;
+    for (const graph::ValueId output : graph_.outputs()) names.push_back(graph_.value(output).name);
+    graph_.set_output_names(std::move(names));
   }
 
   // Only graphs that differ from the one before are written.

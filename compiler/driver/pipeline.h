@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,10 @@ struct RunnerOptions {
   std::string stop_after;         // "" or a pass name
   std::vector<std::string> skip;  // pass names
   std::vector<std::string> only;  // if not empty: run just these, in this order (tiffin-opt)
+  std::stop_token stop;           // a request ends the run before the next pass, with Cancelled
 };
 
-// Runs the pipeline over the graph and verifies it after every pass. InvalidArgument for an unknown pass name; Cancelled after stop_after.
+// Runs the pipeline over the graph and verifies it after every pass. InvalidArgument for an unknown pass name; Cancelled after stop_after or a stop.
 Status run_pipeline(graph::Graph& graph, passes::PassContext& context, const RunnerOptions& options, std::vector<PassTime>* out_times);
 
 }  // namespace tiffin::driver

@@ -6,9 +6,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,11 +55,35 @@ Bytes library_bytes(const CompiledModule& self) {
   return Bytes(memory, {library.size()}, owner);
 }
 
-CompiledModule compile(const nb::bytes& path, const std::string& target, const std::string& name, const std::string& entry, int opt_level,
+// Compiles in a thread of its own while this one, which holds the interpreter's lock, looks for signals: an exception of a handler, such as
+// KeyboardInterrupt, stops the work and is raised once it has ended.
+Result<CompiledModule> compile_interruptibly(const std::string& model, driver::CompileOptions& options) {
+  constexpr auto kInterval = std::chrono::milliseconds(50);
+  std::stop_source stop;
+  options.stop = stop.get_token();
+  std::future<Result<CompiledModule>> work = std::async(std::launch::async, [&] { return driver::compile_onnx(model, options); });
+  const auto is_done = [&] {
+    const nb::gil_scoped_release unlocked;
+    return work.wait_for(kInterval) == std::future_status::ready;
+  };
+  while (!is_done()) {
+    if (PyErr_CheckSignals() == 0) continue;
+    const nb::python_error interruption;
+    stop.request_stop();
+    {
+      const nb::gil_scoped_release unlocked;
+      work.wait();
+    }
+    throw interruption;
+  }
+  return work.get();
+}
+
+CompiledModule compile(const nb::bytes& path, std::vector<std::string> targets, const std::string& name, const std::string& entry, int opt_level,
                        int threads, bool embed_params, std::map<std::string, int64_t> dims,
                        std::map<std::string, std::vector<int64_t>> input_shapes) {
   driver::CompileOptions options;
-  options.target = target;
+  options.targets = std::move(targets);
   options.net_name = name;
   options.entry = entry;
   options.opt_level = opt_level;
@@ -65,11 +92,7 @@ CompiledModule compile(const nb::bytes& path, const std::string& target, const s
   options.dims = std::move(dims);
   options.input_shapes = std::move(input_shapes);
   const std::string model = to_path(path);
-  auto compiled = [&] {
-    const nb::gil_scoped_release unlocked;
-    return driver::compile_onnx(model, options);
-  }();
-  return take(std::move(compiled));
+  return take(compile_interruptibly(model, options));
 }
 
 template <Status (CompiledModule::*Export)(const std::string&) const>
@@ -94,10 +117,10 @@ NB_MODULE(_compiler, module) {
       .def("export_params", &export_to<&CompiledModule::export_params>)
       .def("library_bytes", &library_bytes)
       .def("params", &params_of)
-      .def("target", &CompiledModule::target)
+      .def("targets", &CompiledModule::targets)
       .def("code_bytes", &CompiledModule::code_bytes)
       .def("weights_bytes", &CompiledModule::weights_bytes)
       .def("arena_bytes", &CompiledModule::arena_bytes);
-  module.def("compile", &compile, nb::arg("path"), nb::arg("target"), nb::arg("name"), nb::arg("entry"), nb::arg("opt_level"), nb::arg("threads"),
+  module.def("compile", &compile, nb::arg("path"), nb::arg("targets"), nb::arg("name"), nb::arg("entry"), nb::arg("opt_level"), nb::arg("threads"),
              nb::arg("embed_params"), nb::arg("dims"), nb::arg("input_shapes"));
 }

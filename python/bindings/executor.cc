@@ -130,10 +130,11 @@ void Executor::load_params_memory(const nb::object& bytes, bool new_weights) {
 
 nb::dict Executor::get_params() {
   const Turn turn(is_busy_);
-  if (!executor_->parameters()) raise(error(Code::MissingParam, "the artifact holds no weights and no parameters were given"));
+  runtime::Ref<runtime::ParameterSet> set = executor_->parameters();
+  if (!set) raise(error(Code::MissingParam, "the artifact holds no weights and no parameters were given"));
   auto module = runtime::Ref<runtime::Module>::share(const_cast<runtime::Module*>(&executor_->module()));
   const nb::object memory = nb::make_tuple(module_memory_, params_memory_.is_valid() ? params_memory_ : nb::none());
-  return to_dict(take(runtime::ParameterView::of_set(std::move(module), executor_->parameters())), memory);
+  return to_dict(take(runtime::ParameterView::of_set(std::move(module), std::move(set))), memory);
 }
 
 void Executor::run() {

@@ -68,8 +68,9 @@ nb::list parameter_names(const LoadedModule& self) {
 }
 
 nb::dict get_params(const LoadedModule& self) {
-  if (!self.module->parameters()) raise(error(Code::MissingParam, "the artifact holds no weights"));
-  return to_dict(take(runtime::ParameterView::of_set(self.module, self.module->parameters())), self.memory);
+  runtime::Ref<runtime::ParameterSet> set = self.module->parameters();
+  if (!set) raise(error(Code::MissingParam, "the artifact holds no weights"));
+  return to_dict(take(runtime::ParameterView::of_set(self.module, std::move(set))), self.memory);
 }
 
 }  // namespace

@@ -57,6 +57,9 @@ std::string describe(const Tensor& tensor) {
 
 nb::object to_numpy(const nb::object& self) { return nb::module_::import_("tiffin.arrays").attr("to_numpy")(self); }
 
+// For pickle and copy.
+nb::object reduce(const nb::object& self) { return nb::module_::import_("tiffin.arrays").attr("reduce")(self); }
+
 nb::object to_array(const nb::object& self, const nb::object& dtype, const nb::object& copy) {
   return nb::module_::import_("tiffin.arrays").attr("to_array")(self, dtype, copy);
 }
@@ -253,6 +256,7 @@ void define_tensor(nb::module_& module) {
       .def("__array__", &to_array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
       .def("__dlpack__", [](const nb::object& self, const nb::kwargs& options) { return nb::cast<const Tensor&>(self).to_dlpack(self, options); })
       .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(static_cast<int>(kDLCPU), 0); })
+      .def("__reduce__", &reduce)
       .def("__repr__", &describe);
 }
 

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from tiffin.compiler import CompiledModule
 
 
-def compile(path: Union[str, "os.PathLike[str]"], target: str = "llvm -mcpu=native", opt_level: int = 3, params: str = "embed",
+def compile(path: Union[str, "os.PathLike[str]"], target: Union[str, Sequence[str]] = "llvm -mcpu=native", opt_level: int = 3, params: str = "embed",
             dims: Optional[Mapping[str, int]] = None, input_shapes: Optional[Mapping[str, Sequence[int]]] = None, name: Optional[str] = None,
             entry: str = "default", threads: int = 0) -> "CompiledModule":
     """Compiles an ONNX file to a Module that can be exported or run at once.
 
-    target: "llvm" with -mcpu, -mattr, -mtriple; native is resolved. params: "embed", or "external" to leave the weights out of the library.
+    target: "llvm" with -mcpu, -mattr, -mtriple; native is resolved. A list makes one variant each, for a .tar.
+    params: "embed", or "external" to leave the weights out of the library.
     dims and input_shapes fix open dimensions: {"batch": 1}, {"data": (1, 3, 224, 224)}. name: the network's, by default the file's stem.
     entry: name of the module's function. threads: that compile, 0 for all cores; the bytes do not depend on it.
     InvalidModel, UnsupportedOperator, UnsupportedType, UnsupportedTarget, OpenShape, InvalidArgument, Io.

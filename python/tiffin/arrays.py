@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between numpy's arrays, DLPack's producers and Tiffin's tensors. Layout and byte order are converted, element types never."""
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import numpy as np
 
@@ -69,6 +69,16 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: Optional[bool] = None) -> 
         raise ValueError(f"{tensor.dtype} elements cannot be shown to numpy without a copy")
     array = to_numpy(tensor)
     return array if dtype is None else array.astype(dtype)
+
+
+def restore(content: bytes, dtype: str, shape: Tuple[int, ...]) -> Tensor:
+    """The tensor that was pickled or copied."""
+    return Tensor.from_buffer(content, dtype, shape)
+
+
+def reduce(tensor: Tensor) -> Tuple[Any, Tuple[bytes, str, Tuple[int, ...]]]:
+    """pickle's __reduce__: the values travel, the memory is another."""
+    return restore, (tensor.tobytes(), tensor.dtype, tensor.shape)
 
 
 def _from_numpy(array: np.ndarray, label: str) -> Tensor:

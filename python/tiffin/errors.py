@@ -5,6 +5,16 @@ import os
 from typing import Any, Mapping, Optional
 
 
+_MOST_ITEMS = 16  # of a list that an error's text shows; the message and `details` have all
+
+
+def _listed(value: Any) -> str:
+    if not isinstance(value, (list, tuple)):
+        return str(value)
+    more = f" and {len(value) - _MOST_ITEMS} more" if len(value) > _MOST_ITEMS else ""
+    return ", ".join(map(str, value[:_MOST_ITEMS])) + more
+
+
 class Error(Exception):
     """A named failure. `code` is stable ("ShapeMismatch", see `tiffin errors`), `remedy` says what can be done, `details` holds named facts."""
 
@@ -19,7 +29,7 @@ class Error(Exception):
         lines = [f"error[{self.code}]: {self.message}"]
         if self.remedy:
             lines.append(f"remedy: {self.remedy}")
-        lines += [f"{name}: {value}" for name, value in self.details.items()]
+        lines += [f"{name}: {_listed(value)}" for name, value in self.details.items()]
         return "\n  ".join(lines)
 
     def __reduce__(self):
@@ -44,6 +54,14 @@ class FileError(Error, OSError):
 
 class FileAbsentError(FileError, FileNotFoundError):
     """A file or folder that does not exist."""
+
+
+class FileRefusedError(FileError, PermissionError):
+    """A file or folder that the user may not read or write."""
+
+
+class NotPortableError(Error, TypeError):
+    """An object that is bound to this process; it can neither be pickled nor copied."""
 
 
 class IndexRangeError(Error, IndexError):
@@ -72,6 +90,9 @@ _CLASSES = {
 }
 
 
+# What the system answered, from the end of an Io error's message.
+_FILE_CLASSES = {errno.ENOENT: FileAbsentError, errno.EACCES: FileRefusedError, errno.EPERM: FileRefusedError}
+
 # What to do where the usual remedy names an option of the command line.
 _REMEDIES = {
     "MissingParam": "give the model's parameters: set_input(**tiffin.load_param_dict(content)) or load_params(path)",
@@ -88,12 +109,17 @@ def from_status(code: str, message: str, remedy: str = "", details: Optional[Map
     chosen = _CLASSES.get(code, Error)
     if "--" in remedy:
         remedy = _REMEDIES.get(code, remedy)
-    is_absent = code == "Io" and os.strerror(errno.ENOENT) in message
-    failure = (FileAbsentError if is_absent else chosen)(code, message, remedy, details)
-    if is_absent:
-        failure.errno = errno.ENOENT
-    return failure
+    for number, file_class in _FILE_CLASSES.items() if code == "Io" else ():
+        if message.endswith(os.strerror(number)):
+            failure = file_class(code, message, remedy, details)
+            failure.errno = number
+            return failure
+    return chosen(code, message, remedy, details)
 
 
 def invalid_argument(message: str, remedy: str = "", **details: Any) -> Error:
     return from_status("InvalidArgument", message, remedy or "see the allowed values in the message", details)
+
+
+def not_portable(what: str, remedy: str) -> Error:
+    return NotPortableError("InvalidArgument", f"{what} belongs to its process, it can neither be pickled nor copied", remedy)

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Mapping, Tuple, Union
 
 from tiffin import _runtime
 from tiffin.arrays import Tensor, to_bound_tensor, to_tensor, to_tensor_dict
-from tiffin.errors import invalid_argument
+from tiffin.errors import invalid_argument, not_portable
 
 Info = Tuple[Dict[str, Tuple[int, ...]], Dict[str, str]]
 
@@ -53,6 +53,9 @@ class GraphExecutor:
                                    "write tiffin.GraphModule(module['default'](tiffin.cpu(0)))")
         return executor
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise not_portable("an executor", "make one from the module in the other process")
+
     @classmethod
     def _create(cls, native: Any, parameter_names: frozenset) -> "GraphExecutor":
         self = object.__new__(cls)
@@ -81,9 +84,11 @@ class GraphExecutor:
         if value is None:
             raise invalid_argument(f"set_input was called with {key!r} and no value")
         if isinstance(key, str):
+            self._check_once(key, values)
             self._set({key: value, **values})
         else:
             index = self._checked_index(key, "input", self._inputs)
+            self._check_once(self._inputs[index][0], values)
             self._set(values, [(index, to_tensor(value, f"input '{self._inputs[index][0]}'"))])
 
     def _set(self, values: Mapping[str, Any], inputs: Any = ()) -> None:
@@ -101,12 +106,17 @@ class GraphExecutor:
         self._native.set(inputs, params, False)
 
     @staticmethod
+    def _check_once(name: str, values: Mapping[str, Any]) -> None:
+        if name in values:
+            raise invalid_argument(f"input '{name}' is given twice", "give it by position or by keyword")
+
+    @staticmethod
     def _checked_index(index: Any, role: str, specs: List) -> int:
         try:
             number = index.__index__()
         except AttributeError:
             raise invalid_argument(f"an {role} was named by a '{type(index).__name__}', expected is its name or index") from None
-        if not 0 <= number < len(specs):
+        if isinstance(index, bool) or not 0 <= number < len(specs):
             raise invalid_argument(f"there is no {role} {number}, their count is {len(specs)}")
         return number
 

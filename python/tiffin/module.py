@@ -4,8 +4,9 @@ import os
 from typing import Any, Callable, Dict, List, NamedTuple, Union
 
 from tiffin import _runtime
+from tiffin.arguments import MOST, number, path
 from tiffin.arrays import Tensor
-from tiffin.errors import from_status, invalid_argument
+from tiffin.errors import from_status, invalid_argument, not_portable
 from tiffin.graph_executor import GraphExecutor
 
 
@@ -42,10 +43,9 @@ class Function:
             raise invalid_argument(f"the device is {device!r}, expected is what tiffin.cpu(0) gives", "write tiffin.cpu(0)")
         if device != Device("cpu", 0):
             raise from_status("DeviceUnavailable", f"the device {device!r} is not there, this runtime has cpu(0)", "write tiffin.cpu(0)")
-        if isinstance(threads, bool) or not isinstance(threads, int) or not 0 <= threads <= 2**31 - 1:
-            raise invalid_argument(f"{threads!r} threads were asked for, expected is a number, 0 for all cores")
+        count = number(threads, "threads", 0, 2**31 - 1)
         loaded = self._module._loaded()
-        return GraphExecutor._create(loaded.create_executor(self.name, threads), frozenset(loaded.parameter_names()))
+        return GraphExecutor._create(loaded.create_executor(self.name, count), frozenset(loaded.parameter_names()))
 
     def __repr__(self) -> str:
         return f"<tiffin.Function '{self.name}'>"
@@ -89,6 +89,9 @@ class Module:
         """What loading did: variant, fallbacks, mapped_bytes, copied_bytes, repacked_bytes, phases_ms."""
         return self._loaded().report()
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise not_portable("a module", "export it, and load the file in the other process")
+
     def __repr__(self) -> str:
         return f"<tiffin.Module with {', '.join(self.function_names)}>"
 
@@ -101,13 +104,14 @@ def load_module(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryv
     strict: a fallback is an error. Io (a FileNotFoundError where the file is absent), NotAnArtifact, Truncated, FormatTooNew, FormatTooOld,
     AbiMismatch, DigestMismatch, NoVariant, MissingCpuFeature, OutOfMemory.
     """
+    if verify not in ("none", "code", "all"):
+        raise invalid_argument(f"verify is {verify!r}, expected is 'none', 'code' or 'all'")
     options = {"verify": verify, "copy": bool(copy), "strict": bool(strict)}
     if isinstance(source, (str, os.PathLike)):
-        return Module(_runtime.load_file(os.fsencode(source), **options))
+        return Module(_runtime.load_file(path(source, "the library's name"), **options))
     if isinstance(source, int) and not isinstance(source, bool):
-        if offset < 0 or length < 0:
-            raise invalid_argument(f"offset {offset} and length {length} were given, expected are numbers of at least 0")
-        return Module(_runtime.load_descriptor(source, offset, length, **options))
+        return Module(_runtime.load_descriptor(number(source, "the descriptor", -1, 2**31 - 1), number(offset, "offset", 0, MOST),
+                                               number(length, "length", 0, MOST), **options))
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Module(_runtime.load_memory(source if isinstance(source, bytes) else bytes(source), **options))
     raise invalid_argument(f"a module cannot be loaded from a '{type(source).__name__}', expected is a path, bytes or a file descriptor")

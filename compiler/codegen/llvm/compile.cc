@@ -56,7 +56,7 @@ Status compile_all(std::span<const kernel::Kernel* const> kernels, const Target&
   std::vector<Status> failures(kernels.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
-    for (size_t i = next++; i < kernels.size(); i = next++) {
+    for (size_t i = next++; i < kernels.size() && !options.stop.stop_requested(); i = next++) {
       Result<ObjectBytes> object = compile_one(*kernels[i], i, target, options);
       if (object.has_value()) {
         objects[i] = std::move(object).value();
@@ -71,6 +71,7 @@ Status compile_all(std::span<const kernel::Kernel* const> kernels, const Target&
   work();
   for (std::thread& thread : threads) thread.join();
   for (Status& failure : failures) TIFFIN_TRY(std::move(failure));
+  if (options.stop.stop_requested()) return error(Code::Cancelled, "the compilation was interrupted");
   return {};
 }
 

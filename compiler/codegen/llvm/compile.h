@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "base/status.h"
@@ -15,6 +16,7 @@ struct CodegenOptions {
   int threads = 1;          // the bytes do not depend on it
   bool optimise = true;     // false: only what the back end needs; the same results, slower code
   std::string dump_folder;  // if not empty: NNN_name.kernel, .ll and .o of every kernel; the folder exists
+  std::stop_token stop;     // a request ends the work after the kernels begun, with Cancelled
 };
 
 // Verifies and compiles the kernels, built for `target`. Internal for a kernel that the verifier refuses or code that needs a library or a

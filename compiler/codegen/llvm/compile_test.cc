@@ -156,6 +156,18 @@ TEST(Blob, bytes_do_not_depend_on_threads) {
   EXPECT_EQ(one->bytes, three->bytes);
 }
 
+TEST(Blob, a_stop_request_ends_the_work) {
+  const Result<Target> target = parse_target("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3");
+  ASSERT_TRUE(target.has_value());
+  std::stop_source source;
+  source.request_stop();
+  CodegenOptions options;
+  options.stop = source.get_token();
+  const Result<CodeBlob> blob = compile_kernels({}, *target, options);
+  ASSERT_FALSE(blob.has_value());
+  EXPECT_EQ(blob.error().code(), Code::Cancelled);
+}
+
 TEST(Blob, instructions_begin_at_a_page_and_the_query_lies_among_them) {
   for (const char* words : {"llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v2", "llvm -mtriple=aarch64-linux-gnu"}) {
     const Result<Target> target = parse_target(words);
