@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "runtime/artifact/testing_artifact.h"
+#include "runtime/capi/testing_file.h"
 #include "runtime/include/tiffin/tiffin.h"
 
 // y = x * w. Copied into artifacts as bytes, so it uses no constant that the compiler would put elsewhere.
@@ -31,13 +32,14 @@ extern "C" void* malloc(size_t bytes) {
 #endif
 
 namespace tiffin::runtime {
-namespace {
 
-std::vector<uint8_t> artifact() {
-  testing::Spec spec;
+std::vector<uint8_t> testing::scaling_file() {
+  Spec spec;
   spec.kernel.assign(__start_tiffin_capi_code, __stop_tiffin_capi_code);
-  return testing::build(spec);
+  return build(spec);
 }
+
+namespace {
 
 // The code's name; the status is freed.
 std::string code_of(tiffin_status* status) {
@@ -63,7 +65,7 @@ class CApi : public ::testing::Test {
     tiffin_module_free(module_);  // the executor keeps what it needs
     tiffin_executor_free(executor_);
   }
-  std::vector<uint8_t> file_ = artifact();
+  std::vector<uint8_t> file_ = testing::scaling_file();
   tiffin_module* module_ = nullptr;
   tiffin_executor* executor_ = nullptr;
 };
@@ -115,6 +117,35 @@ TEST_F(CApi, GivesTheModelsOwnTensorsBack) {
   EXPECT_EQ(code_of(tiffin_executor_set_params(executor_, names, tensors, 1, 1)), "Ok");
   names[0] = "v";
   EXPECT_EQ(code_of(tiffin_executor_set_params(executor_, names, tensors, 1, 1)), "UnknownParam");
+}
+
+// "key=value" of each detail, and "key+=value" of those that are items of a list. The status is freed.
+std::string details_of(tiffin_status* status) {
+  std::string text;
+  for (size_t i = 0; i < tiffin_status_detail_count(status); ++i) {
+    const char *key = nullptr, *value = nullptr;
+    int is_listed = -1;
+    tiffin_status_detail(status, i, &key, &value, &is_listed);
+    text += std::string(i == 0 ? "" : " ") + key + (is_listed != 0 ? "+=" : "=") + value;
+  }
+  tiffin_status_detail(status, tiffin_status_detail_count(status), nullptr, nullptr, nullptr);
+  tiffin_status_free(status);
+  return text;
+}
+
+TEST_F(CApi, SaysWhatProgramsWantToKnow) {
+  float zeros[8] = {};
+  const DLTensor input = tensor(zeros);
+  EXPECT_EQ(details_of(tiffin_executor_set_input_by_name(executor_, "date", &input)), "nearest=data");
+  EXPECT_EQ(details_of(tiffin_executor_run(executor_)), "inputs+=data");
+  EXPECT_EQ(details_of(nullptr), "");
+  const char* names[] = {"w", "u", "v"};
+  DLTensor tensors[] = {input, input, input};
+  EXPECT_EQ(details_of(tiffin_executor_set_params(executor_, names, tensors, 3, 1)), "unexpected+=u unexpected+=v");
+  int64_t wide[] = {8};
+  tensors[0].shape = wide;
+  EXPECT_EQ(details_of(tiffin_executor_set_params(executor_, names, tensors, 3, 1)), "unexpected+=u unexpected+=v mismatched+=w");
+  EXPECT_EQ(details_of(tiffin_executor_set_params(executor_, names, tensors + 1, 1, 0)), "mismatched+=w");  // by its values
 }
 
 TEST_F(CApi, RefusesOtherVersionsAndNullPointers) {

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import specimens
-
 
 def rows():
     for table in sorted(Path(__file__).parent.glob("*.table")):
@@ -21,13 +19,6 @@ def rows():
             assert not command.startswith(" ") and expectation.startswith("  "), f"{table.name}: {command}"
             code, _, fragments = expectation.strip().partition(":")
             yield pytest.param(command, code, [text.strip() for text in fragments.split("|") if text.strip()], id=f"{table.stem}: {command}")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, tiffin, zoo):
-    made = tmp_path_factory.mktemp("specimens")
-    specimens.write_all(made, tiffin, zoo["mlp"].path)
-    return made
 
 
 @pytest.mark.parametrize("command, code, fragments", list(rows()))

@@ -54,7 +54,9 @@ Status unknown_input(const GivenFile& file, std::span<const WantedInput> wanted)
   Status status = error(Code::UnknownInput, "%s", text.c_str());
   const std::string_view nearest = nearest_name(file.input_name(), wanted);
   if (nearest.empty()) return status;
-  return std::move(status).with_remedy("did you mean '%.*s'?", static_cast<int>(nearest.size()), nearest.data());
+  Text meant;
+  meant.add(nearest);
+  return std::move(status).with_remedy("did you mean '%s'?", meant.c_str()).with_detail("nearest", meant.c_str());
 }
 
 Status check_type(const HostTensor& tensor, const WantedInput& wanted) {
@@ -84,7 +86,7 @@ Status assign_files(FixedList<GivenFile>& given, std::span<const WantedInput> wa
 }
 
 Status check_all_set(std::span<const size_t> files, std::span<const WantedInput> wanted) {
-  Text text;
+  Text text, keys;
   size_t missing = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (files[i] != kNone) continue;
@@ -93,10 +95,13 @@ Status check_all_set(std::span<const size_t> files, std::span<const WantedInput>
     text.add(" (");
     text.add_type(wanted[i].dtype, wanted[i].shape);
     text.add(")");
+    keys.add(wanted[i].name);
+    keys.add(std::string_view("\0", 1));
   }
   if (missing == 0) return {};
   return error(Code::UnsetInput, missing == 1 ? "input %s has no value" : "inputs %s have no value", text.c_str())
-      .with_remedy("give every input with --inputs DIR or --input NAME=FILE.npy, or --fill random:SEED|zeros|ones");
+      .with_remedy("give every input with --inputs DIR or --input NAME=FILE.npy, or --fill random:SEED|zeros|ones")
+      .with_details("inputs", keys.view());
 }
 
 }  // namespace

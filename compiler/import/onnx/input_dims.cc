@@ -151,7 +151,7 @@ Result<std::vector<Type>> resolve_input_types(const std::vector<const ValueInfoP
 
 Status check_open_dims(const graph::Graph& graph) {
   std::vector<std::string> symbols;
-  std::string places, remedy;
+  std::string places, remedy, inputs;
   for (const graph::ValueId id : graph.inputs()) {
     const graph::Value& input = graph.value(id);
     std::string axes;
@@ -168,6 +168,7 @@ Status check_open_dims(const graph::Graph& graph) {
     if (input.type.has_rank() && axes.empty()) continue;
     places += ", input '" + input.name + "' " + (input.type.has_rank() ? "axis " + axes : "(rank unknown)");
     remedy += " --input-shape " + input.name + "=" + (input.type.has_rank() ? shape_template(shape) : "AxBx...");
+    inputs += input.name + '\0';
   }
   std::string list, dims, names;
   for (const std::string& symbol : symbols) {
@@ -179,7 +180,8 @@ Status check_open_dims(const graph::Graph& graph) {
   return error(Code::OpenShape, "dimensions of the inputs are open: %s; fix them with%s%s", (list + places).substr(2).c_str(), dims.c_str(),
                remedy.c_str())
       .with_remedy("pass%s%s", dims.c_str(), remedy.c_str())
-      .with_details("symbols", names);
+      .with_details("symbols", names)
+      .with_details("inputs", inputs);
 }
 
 }  // namespace tiffin::import
