@@ -5,8 +5,8 @@
 #include <cinttypes>
 #include <cstdlib>
 
+#include "base/name_distance.h"
 #include "runtime/artifact/check_program.h"
-#include "runtime/executor/nearest_name.h"
 #include "runtime/host/clock.h"
 #include "runtime/host/cpu.h"
 

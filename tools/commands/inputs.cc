@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/executor/nearest_name.h"
+#include "base/name_distance.h"
 #include "tools/commands/byte_file.h"
 #include "tools/commands/fill.h"
 
@@ -110,7 +110,7 @@ std::string_view nearest_name(std::string_view name, std::span<const WantedInput
   std::string_view best;
   size_t best_distance = name.size() / 2 + 2;  // farther names are no help
   for (const WantedInput& input : wanted) {
-    const size_t distance = runtime::name_distance(name, input.name);
+    const size_t distance = name_distance(name, input.name);
     if (distance >= best_distance) continue;
     best = input.name;
     best_distance = distance;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/executor/nearest_name.h"
+#include "base/name_distance.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace tiffin::runtime {
+namespace tiffin {
 
 size_t name_distance(std::string_view a, std::string_view b) {
   constexpr size_t kMaxLength = 64;
@@ -23,4 +23,4 @@ size_t name_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-}  // namespace tiffin::runtime
+}  // namespace tiffin
