@@ -86,7 +86,6 @@ def test_compiling(dense, compiled, folder, raised):
     raised("InvalidArgument", tiffin.compile, dense.path, dims=[("batch", 1)])
     raised("InvalidArgument", tiffin.compile, dense.path, input_shapes={"data": 8})
     raised("InvalidArgument", tiffin.compile, b"bytes of a model")
-    raised("InvalidArgument", compiled.export_library, folder / "dense.tar")
     raised("Io", compiled.export_library, folder / "absent" / "dense.so")
     raised("InvalidArgument", compiled.export_params, folder / "dense.bin")
 

@@ -16,5 +16,5 @@ def test_the_guide_runs(dense, tmp_path, monkeypatch, capsys):
     for block in blocks:
         exec(block, names)
     printed = capsys.readouterr().out
-    assert "ShapeMismatch" in printed and "steps" in printed
+    assert "ShapeMismatch" in printed and "steps" in printed and "['default']" in printed and "['fc1.weight', " in printed
     assert {"mlp.so", "mlp.params", "thin.so"} <= {path.name for path in tmp_path.iterdir()}

@@ -67,13 +67,14 @@ def _shape(value: Any, key: str) -> List[int]:
 def _targets(target: Any) -> List[str]:
     targets = [target] if isinstance(target, str) else target
     if not isinstance(targets, (list, tuple)) or not targets or not all(isinstance(one, str) and one.isascii() for one in targets):
-        raise from_status("UnsupportedTarget", f"the target is {target!r}, expected is a text such as 'llvm -mcpu=native', or a list of them")
+        raise from_status("UnsupportedTarget", f"the target is {target!r}, expected is a text such as 'llvm -mcpu=native', or a list of them",
+                          "choose targets that 'tiffin targets' lists")
     return list(targets)
 
 
-def compile(path: Path, target: Union[str, Sequence[str]] = "llvm -mcpu=native", opt_level: int = 3, params: str = "embed", dims: Optional[Mapping[str, int]] = None,
-            input_shapes: Optional[Mapping[str, Sequence[int]]] = None, name: Optional[str] = None, entry: str = "default",
-            threads: int = 0) -> CompiledModule:
+def compile(path: Path, target: Union[str, Sequence[str]] = "llvm -mcpu=native", opt_level: int = 3, params: str = "embed",
+            dims: Optional[Mapping[str, int]] = None, input_shapes: Optional[Mapping[str, Sequence[int]]] = None, name: Optional[str] = None,
+            entry: str = "default", threads: int = 0) -> CompiledModule:
     """Compiles an ONNX file; see tiffin.compile."""
     if not isinstance(path, (str, os.PathLike)):
         raise invalid_argument(f"a model cannot be compiled from a '{type(path).__name__}', expected is the path of an ONNX file")
