@@ -93,4 +93,19 @@ typedef struct tiffin_weights_header {
   uint8_t reserved[24];
 } tiffin_weights_header;
 
+/* The signature section, 192 bytes, reserved with zeros when an artifact is written and filled in by signing. The signature is Ed25519 (RFC 8032)
+ * over TIFFIN_SIGNATURE_CONTEXT with its NUL, content_digest, created and release, in this order, integers little-endian. */
+#define TIFFIN_SIGNATURE_CONTEXT "tiffin signature 1"
+#define TIFFIN_SIGNATURE_ED25519 1u
+typedef struct tiffin_signature {
+  uint32_t algorithm; /* 0: not signed */
+  uint32_t reserved;
+  int64_t created; /* seconds since 1970 when it was signed */
+  uint64_t release;
+  uint8_t content_digest[TIFFIN_DIGEST_BYTES];
+  uint8_t public_key[32];
+  uint8_t signature[64];
+  uint8_t unused[40]; /* zeros */
+} tiffin_signature;
+
 #endif

@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "abi/version.h"
@@ -39,23 +40,24 @@ class StringTable {
 
 class Builder {
  public:
-  Builder(std::vector<Section>& sections, const codegen::Target& target) : sections_(sections), target_(target) {
-    page_ = target.elf_machine == EM_AARCH64 ? TIFFIN_LARGE_PAGE_BYTES : TIFFIN_PAGE_BYTES;
+  Builder(std::vector<Section>& sections, const ElfCode& code) : sections_(sections), code_(code) {
+    page_ = code.machine == EM_AARCH64 ? TIFFIN_LARGE_PAGE_BYTES : TIFFIN_PAGE_BYTES;
+    has_code_ = find(TIFFIN_SECTION_CODE) != nullptr;
   }
 
-  ElfImage build(uint64_t query_offset, const std::vector<CodeSymbol>& symbols);
+  Image build();
 
  private:
   struct Placed {
     uint64_t address = 0, offset = 0, length = 0;
   };
 
-  void place_front(uint64_t query_offset);
+  void place_front();
   void place_code();
   void place_tables();
   void place_dynamic();
   void place_weights();
-  void add_symbols(const std::vector<CodeSymbol>& symbols);
+  void add_symbols();
   void finish();
   void add_segment(uint32_t type, uint32_t flags, const Placed& placed, uint64_t alignment);
   uint16_t add_section(const char* name, uint32_t type, uint64_t flags, const Placed& placed, uint64_t alignment);
@@ -68,9 +70,10 @@ class Builder {
   }
 
   std::vector<Section>& sections_;
-  const codegen::Target& target_;
+  const ElfCode& code_;
+  bool has_code_ = false;
   uint64_t page_ = 0, address_ = 0, offset_ = 0;
-  ElfImage image_;
+  Image image_;
   std::vector<Elf64_Phdr> segments_;
   std::vector<Elf64_Shdr> headers_ = {Elf64_Shdr{}};
   StringTable section_names_;
@@ -109,7 +112,7 @@ uint16_t Builder::add_section(const char* name, uint32_t type, uint64_t flags, c
 }
 
 // ELF header, program headers, note, dynamic symbol, hash; then the artifact's header and table at TIFFIN_SO_HEADER_ADDRESS.
-void Builder::place_front(uint64_t query_offset) {
+void Builder::place_front() {
   constexpr uint64_t kMaxSegments = 16;
   front_.resize(sizeof(Elf64_Ehdr) + kMaxSegments * sizeof(Elf64_Phdr));
   const auto place = [&](const std::vector<uint8_t>& bytes) {
@@ -138,15 +141,16 @@ void Builder::place_front(uint64_t query_offset) {
   names.add("tiffin-artifact.so");
   query.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
   query.st_shndx = 0;  // set once .text has its index
-  query.st_value = TIFFIN_SO_CODE_ADDRESS + query_offset;
+  query.st_value = TIFFIN_SO_CODE_ADDRESS + code_.query_offset;
   std::vector<uint8_t> dynsym;
   append(dynsym, Elf64_Sym{});
-  append(dynsym, query);
+  if (has_code_) append(dynsym, query);
   dynsym_ = place(dynsym);
   dynstr_ = place(names.bytes());
 
   std::vector<uint8_t> hash;
-  for (const uint32_t word : {1u, 2u, 1u, 0u, 0u}) append(hash, word);  // DT_HASH of one bucket: symbol 1, whatever its name's hash; no chain
+  const uint32_t exported = has_code_ ? 1 : 0;
+  for (const uint32_t word : {1u, 1 + exported, exported, 0u, 0u}) append(hash, word);  // DT_HASH of one bucket: the symbol, if any; no chain
   hash_ = place(hash);
 
   image_.header_offset = TIFFIN_SO_HEADER_ADDRESS;
@@ -187,7 +191,7 @@ void Builder::place_code() {
   offset_ += code.bytes.size();
 }
 
-// Manifest, program, storage plan, constants, created: one read-only segment.
+// Everything that is neither code nor weights: one read-only segment.
 void Builder::place_tables() {
   start_segment();
   const Placed start{address_, offset_, 0};
@@ -247,11 +251,11 @@ void Builder::place_weights() {
 }
 
 // Kernel names for nm and objdump; `strip` removes them and nothing depends on them.
-void Builder::add_symbols(const std::vector<CodeSymbol>& symbols) {
+void Builder::add_symbols() {
   StringTable names;
   std::vector<uint8_t> table;
   append(table, Elf64_Sym{});
-  for (const CodeSymbol& symbol : symbols) {
+  for (const CodeSymbol& symbol : code_.symbols) {
     Elf64_Sym entry{};
     entry.st_name = names.add(symbol.name);
     entry.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC);
@@ -263,7 +267,7 @@ void Builder::add_symbols(const std::vector<CodeSymbol>& symbols) {
   offset_ = align_up(offset_, 8);
   const uint16_t symtab = add_section(".symtab", SHT_SYMTAB, 0, {0, offset_, table.size()}, 8);
   headers_[symtab].sh_entsize = sizeof(Elf64_Sym);
-  headers_[symtab].sh_info = static_cast<uint32_t>(symbols.size() + 1);
+  headers_[symtab].sh_info = static_cast<uint32_t>(code_.symbols.size() + 1);
   emit(offset_, table);
   offset_ += table.size();
   headers_[symtab].sh_link = add_section(".strtab", SHT_STRTAB, 0, {0, offset_, names.bytes().size()}, 1);
@@ -294,7 +298,7 @@ void Builder::finish() {
   elf.e_ident[EI_DATA] = ELFDATA2LSB;
   elf.e_ident[EI_VERSION] = EV_CURRENT;
   elf.e_type = ET_DYN;
-  elf.e_machine = target_.elf_machine;
+  elf.e_machine = code_.machine;
   elf.e_version = EV_CURRENT;
   elf.e_phoff = sizeof(Elf64_Ehdr);
   elf.e_shoff = offset_;
@@ -307,28 +311,26 @@ void Builder::finish() {
   memcpy(front_.data(), &elf, sizeof(elf));
   memcpy(front_.data() + sizeof(elf), segments_.data(), segments_.size() * sizeof(Elf64_Phdr));
   const uint16_t text = text_index_;
-  memcpy(front_.data() + dynsym_.offset + sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_shndx), &text, sizeof(text));
+  if (has_code_) memcpy(front_.data() + dynsym_.offset + sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_shndx), &text, sizeof(text));
   emit(offset_, table);
   image_.total_length = offset_ + table.size();
   emit(0, std::move(front_));
   std::sort(image_.extents.begin(), image_.extents.end(), [](const Extent& a, const Extent& b) { return a.offset < b.offset; });
 }
 
-ElfImage Builder::build(uint64_t query_offset, const std::vector<CodeSymbol>& symbols) {
-  place_front(query_offset);
-  place_code();
+Image Builder::build() {
+  place_front();
+  if (has_code_) place_code();
   place_tables();
   place_dynamic();
   place_weights();
-  add_symbols(symbols);
+  if (has_code_) add_symbols();
   finish();
   return std::move(image_);
 }
 
 }  // namespace
 
-ElfImage lay_out_elf(std::vector<Section>& sections, const codegen::Target& target, uint64_t query_offset, const std::vector<CodeSymbol>& symbols) {
-  return Builder(sections, target).build(query_offset, symbols);
-}
+Image lay_out_elf(std::vector<Section>& sections, const ElfCode& code) { return Builder(sections, code).build(); }
 
 }  // namespace tiffin::artifact

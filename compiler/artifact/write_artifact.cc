@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/artifact/write_artifact.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "abi/version.h"
+#include "base/artifact_layout.h"
 #include "base/atomic_file.h"
 #include "base/params/weights_file.h"
 #include "base/params/write_params.h"
 #include "compiler/artifact/elf_image.h"
+#include "compiler/artifact/tar_image.h"
 
 namespace tiffin::artifact {
 namespace {
@@ -57,10 +61,9 @@ class MemoryOutput : public Output {
 };
 
 // The model's parameters as the storage plan's reader wants them.
-params::ParameterReader reader_of(const plan::StoragePlan& storage) {
-  return {const_cast<plan::StoragePlan*>(&storage), [](void* context, size_t index, Array<uint8_t>&) -> Result<std::span<const uint8_t>> {
-            return static_cast<const plan::StoragePlan*>(context)->parameters[index].tensor.bytes();
-          }};
+params::ParameterReader reader_of(const Contents& contents) {
+  return {const_cast<Contents*>(&contents),
+          [](void* context, size_t index, Array<uint8_t>& scratch) { return static_cast<const Contents*>(context)->read_parameter(index, scratch); }};
 }
 
 template <class T>
@@ -68,26 +71,40 @@ std::span<const uint8_t> bytes_of_object(const T& object) {
   return {reinterpret_cast<const uint8_t*>(&object), sizeof(T)};
 }
 
+#if defined(__aarch64__)
+constexpr uint16_t kOwnMachine = EM_AARCH64;
+#else
+constexpr uint16_t kOwnMachine = EM_X86_64;
+#endif
+
 class Writer {
  public:
   Writer(const Contents& contents, const WriteOptions& options) : contents_(contents), options_(options) {}
 
   Status write(Output& output) {
+    if (options_.form == Form::SharedObject && contents_.code.size() != 1) {
+      return error(Code::InvalidArgument, "a shared object holds one variant, %zu are to be written", contents_.code.size())
+          .with_remedy("name the output .tar: a bundle holds any number");
+    }
     TIFFIN_TRY(make_sections());
-    const ElfImage image = lay_out_elf(sections_, contents_.target, contents_.code.query_offset, code_symbols());
+    const Image image = options_.form == Form::Bundle ? lay_out_tar(sections_, {}) : lay_out_elf(sections_, elf_code());
     TIFFIN_TRY(write_body(image, output));
     TIFFIN_TRY(write_header(image, output));
     return write_file_digest(image, output);
   }
 
  private:
-  Section& add_section(tiffin_section_kind kind, const std::string& name, std::vector<uint8_t> bytes, uint64_t alignment, bool is_required);
+  Result<Section*> add_section(uint32_t kind, const std::string& name, std::vector<uint8_t> bytes, uint64_t alignment, bool is_required,
+                               const std::string& file_name = {});
   Status make_sections();
-  std::vector<CodeSymbol> code_symbols() const;
-  Status write_body(const ElfImage& image, Output& output);
+  Status add_code();
+  Status add_attachments();
+  abi::ManifestT described() const;
+  ElfCode elf_code() const;
+  Status write_body(const Image& image, Output& output);
   Status write_weights_section(Output& output);
-  Status write_header(const ElfImage& image, Output& output);
-  Status write_file_digest(const ElfImage& image, Output& output);
+  Status write_header(const Image& image, Output& output);
+  Status write_file_digest(const Image& image, Output& output);
 
   const Contents& contents_;
   const WriteOptions& options_;
@@ -97,7 +114,17 @@ class Writer {
   tiffin_artifact_header header_{};
 };
 
-Section& Writer::add_section(tiffin_section_kind kind, const std::string& name, std::vector<uint8_t> bytes, uint64_t alignment, bool is_required) {
+std::string code_name(const VariantCode& code, size_t index) {
+  return (code.kind == TIFFIN_SECTION_CODE ? "code." : "ir.") + std::to_string(index);
+}
+
+std::string attachment_section(const Attachment& attachment, size_t index) {
+  const char* kind = attachment.kind == TIFFIN_SECTION_LIBRARY ? "library." : attachment.kind == TIFFIN_SECTION_SOURCE ? "source." : "file.";
+  return kind + std::to_string(index);
+}
+
+Result<Section*> Writer::add_section(uint32_t kind, const std::string& name, std::vector<uint8_t> bytes, uint64_t alignment, bool is_required,
+                                     const std::string& file_name) {
   Section section;
   section.entry.kind = kind;
   section.entry.version = 1;
@@ -108,43 +135,96 @@ Section& Writer::add_section(tiffin_section_kind kind, const std::string& name, 
   const Digest digest = digest_of(bytes);
   std::copy(digest.bytes.begin(), digest.bytes.end(), section.entry.digest);
   section.bytes = std::move(bytes);
+  char path[kMemberPathBytes];
+  if (!member_path(kind, file_name.empty() ? name : file_name, path)) {
+    return error(Code::InvalidArgument, "'%s' is no name for a file in a bundle", file_name.c_str());
+  }
+  section.member = path;
+  if (sections_.size() == TIFFIN_MAX_SECTIONS) return error(Code::InvalidArgument, "an artifact holds at most %u sections", TIFFIN_MAX_SECTIONS);
   sections_.push_back(std::move(section));
-  return sections_.back();
+  return &sections_.back();
 }
 
-Status Writer::make_sections() {
-  const std::vector<uint8_t> storage_bytes = serialize_storage_plan(contents_.plan.storage);
-  TIFFIN_ASSIGN_OR_RETURN(params::StoragePlan storage, params::StoragePlan::read(storage_bytes));
-  storage_.emplace(std::move(storage));
-  TIFFIN_ASSIGN_OR_RETURN(parameter_digests_, params::parameter_digests(*storage_, reader_of(contents_.plan.storage)));
-  const std::vector<Digest> digests(parameter_digests_.begin(), parameter_digests_.end());
-
-  const ConstantsSection constants = lay_out_constants(contents_.plan.constants);
-  add_section(TIFFIN_SECTION_MANIFEST, "manifest", serialize_manifest(contents_, digests, storage_->digest()), 64, true);
-  add_section(TIFFIN_SECTION_PROGRAM, "program", serialize_program(contents_, constants), 64, true);
-  add_section(TIFFIN_SECTION_STORAGE_PLAN, "storage_plan", storage_bytes, 64, true);
-  Section& code = add_section(TIFFIN_SECTION_CODE, kCodeSectionName, contents_.code.bytes, TIFFIN_PAGE_BYTES, true);
-  code.entry.detail = contents_.code.text_offset;
-  if (!constants.bytes.empty()) add_section(TIFFIN_SECTION_CONSTANTS, "constants", constants.bytes, 64, true);
-  if (options_.created.has_value()) {
-    const int64_t seconds = *options_.created;
-    const auto bytes = bytes_of_object(seconds);
-    add_section(TIFFIN_SECTION_CREATED, "created", {bytes.begin(), bytes.end()}, 8, false);
+// The manifest with what only the writer knows.
+abi::ManifestT Writer::described() const {
+  abi::ManifestT manifest = contents_.manifest;
+  manifest.parameter_digests.clear();
+  for (const Digest& digest : parameter_digests_) {
+    manifest.parameter_digests.insert(manifest.parameter_digests.end(), digest.bytes.begin(), digest.bytes.end());
   }
-  if (contents_.embed_params) {
-    Section& weights = add_section(TIFFIN_SECTION_WEIGHTS, "weights", {}, TIFFIN_PAGE_BYTES, true);
-    weights.entry.length = params::weights_layout(*storage_).total_length;
+  const Digest all = digest_of(manifest.parameter_digests);
+  manifest.params_digest.assign(all.bytes.begin(), all.bytes.end());
+  manifest.storage_plan_digest.assign(storage_->digest().bytes.begin(), storage_->digest().bytes.end());
+  manifest.params_mode = contents_.embed_params ? "embedded" : "external";
+  manifest.weights_bytes = contents_.storage.data_bytes;
+  manifest.attachments.clear();
+  for (size_t i = 0; i < contents_.attachments.size(); ++i) {
+    auto row = std::make_unique<abi::AttachmentT>();
+    row->section = attachment_section(contents_.attachments[i], i);
+    row->name = contents_.attachments[i].name;
+    manifest.attachments.push_back(std::move(row));
+  }
+  return manifest;
+}
+
+Status Writer::add_code() {
+  for (size_t i = 0; i < contents_.code.size(); ++i) {
+    const VariantCode& code = contents_.code[i];
+    const bool is_native = code.kind == TIFFIN_SECTION_CODE;
+    const uint64_t page = contents_.program.variants[i]->machine == EM_AARCH64 ? TIFFIN_LARGE_PAGE_BYTES : TIFFIN_PAGE_BYTES;
+    TIFFIN_ASSIGN_OR_RETURN(Section * section, add_section(code.kind, code_name(code, i), code.bytes, is_native ? page : 64, true));
+    section->entry.detail = code.text_offset;
   }
   return {};
 }
 
-std::vector<CodeSymbol> Writer::code_symbols() const {
-  std::vector<CodeSymbol> symbols;
-  for (size_t i = 0; i < contents_.plan.kernels.size(); ++i) {
-    const auto& function = contents_.code.functions[i];
-    symbols.push_back({contents_.plan.kernels[i]->name, function.offset, function.size});
+Status Writer::add_attachments() {
+  for (size_t i = 0; i < contents_.attachments.size(); ++i) {
+    const Attachment& attachment = contents_.attachments[i];
+    TIFFIN_ASSIGN_OR_RETURN(Section * section,
+                            add_section(attachment.kind, attachment_section(attachment, i), attachment.bytes, 64, false, attachment.name));
+    for (const Section& other : sections_) {
+      if (&other == section || other.member != section->member) continue;
+      return error(Code::InvalidArgument, "two files named '%s' are to be added", attachment.name.c_str());
+    }
   }
-  return symbols;
+  return {};
+}
+
+Status Writer::make_sections() {
+  sections_.reserve(TIFFIN_MAX_SECTIONS);
+  const std::vector<uint8_t> storage_bytes = serialize(contents_.storage);
+  TIFFIN_ASSIGN_OR_RETURN(params::StoragePlan storage, params::StoragePlan::read(storage_bytes));
+  storage_.emplace(std::move(storage));
+  TIFFIN_ASSIGN_OR_RETURN(parameter_digests_, params::parameter_digests(*storage_, reader_of(contents_)));
+  abi::ProgramT program = contents_.program;
+  for (size_t i = 0; i < program.variants.size(); ++i) program.variants[i]->code_section = code_name(contents_.code[i], i);
+
+  TIFFIN_TRY(add_section(TIFFIN_SECTION_MANIFEST, "manifest", serialize(described()), 64, true).take_error());
+  TIFFIN_TRY(add_section(TIFFIN_SECTION_PROGRAM, "program", serialize(program), 64, true).take_error());
+  TIFFIN_TRY(add_section(TIFFIN_SECTION_STORAGE_PLAN, "storage_plan", storage_bytes, 64, true).take_error());
+  TIFFIN_TRY(add_code());
+  if (!contents_.constants.empty()) TIFFIN_TRY(add_section(TIFFIN_SECTION_CONSTANTS, "constants", contents_.constants, 64, true).take_error());
+  if (!contents_.golden.empty()) TIFFIN_TRY(add_section(TIFFIN_SECTION_GOLDEN, "golden", contents_.golden, 64, false).take_error());
+  TIFFIN_TRY(add_attachments());
+  if (options_.created.has_value()) {
+    const int64_t seconds = *options_.created;
+    const auto bytes = bytes_of_object(seconds);
+    TIFFIN_TRY(add_section(TIFFIN_SECTION_CREATED, "created", {bytes.begin(), bytes.end()}, 8, false).take_error());
+  }
+  TIFFIN_TRY(add_section(TIFFIN_SECTION_SIGNATURE, "signature", std::vector<uint8_t>(sizeof(tiffin_signature)), 8, false).take_error());
+  if (contents_.embed_params) {
+    TIFFIN_ASSIGN_OR_RETURN(Section * weights, add_section(TIFFIN_SECTION_WEIGHTS, "weights", {}, TIFFIN_PAGE_BYTES, true));
+    weights->entry.length = params::weights_layout(*storage_).total_length;
+  }
+  return {};
+}
+
+ElfCode Writer::elf_code() const {
+  const abi::VariantT& variant = *contents_.program.variants[0];
+  ElfCode code{variant.machine != EM_NONE ? variant.machine : kOwnMachine, contents_.code[0].query_offset, {}};
+  for (const auto& kernel : variant.kernels) code.symbols.push_back({kernel->name, kernel->code_offset, kernel->code_bytes});
+  return code;
 }
 
 Status pad_to(Output& output, uint64_t offset) {
@@ -156,7 +236,7 @@ Status pad_to(Output& output, uint64_t offset) {
   return {};
 }
 
-Status Writer::write_body(const ElfImage& image, Output& output) {
+Status Writer::write_body(const Image& image, Output& output) {
   bool weights_are_due = image.weights_offset != 0;
   for (const Extent& extent : image.extents) {
     if (weights_are_due && extent.offset > image.weights_offset) {
@@ -180,26 +260,13 @@ Status Writer::write_weights_section(Output& output) {
                         both->hasher.update(bytes);
                         return both->output->append(bytes);
                       }};
-  TIFFIN_TRY(params::write_weights(*storage_, parameter_digests_.span(), reader_of(contents_.plan.storage), sink));
+  TIFFIN_TRY(params::write_weights(*storage_, parameter_digests_.span(), reader_of(contents_), sink));
   const Digest digest = hashing.hasher.finish();
   std::copy(digest.bytes.begin(), digest.bytes.end(), sections_.back().entry.digest);
   return {};
 }
 
-// Content digest: kind, name, length and digest of every section but `created` and the signature, in the table's order.
-Digest content_digest(const std::vector<Section>& sections) {
-  Hasher hasher;
-  for (const Section& section : sections) {
-    if (section.entry.kind == TIFFIN_SECTION_CREATED || section.entry.kind == TIFFIN_SECTION_SIGNATURE) continue;
-    hasher.update(bytes_of_object(section.entry.kind));
-    hasher.update({reinterpret_cast<const uint8_t*>(section.entry.name), sizeof(section.entry.name)});
-    hasher.update_u64(section.entry.length);
-    hasher.update(section.entry.digest);
-  }
-  return hasher.finish();
-}
-
-Status Writer::write_header(const ElfImage& image, Output& output) {
+Status Writer::write_header(const Image& image, Output& output) {
   constexpr uint8_t kMagic[8] = TIFFIN_MAGIC_BYTES;
   memcpy(header_.magic, kMagic, sizeof(kMagic));
   header_.format_major = TIFFIN_FORMAT_MAJOR;
@@ -207,22 +274,18 @@ Status Writer::write_header(const ElfImage& image, Output& output) {
   header_.abi = TIFFIN_ABI_VERSION;
   header_.section_count = static_cast<uint32_t>(sections_.size());
   header_.total_length = image.total_length;
-  const Digest content = content_digest(sections_);
+  std::vector<tiffin_section> table;
+  for (const Section& section : sections_) table.push_back(section.entry);
+  const Digest content = content_digest(table);
   memcpy(header_.content_digest, content.bytes.data(), content.bytes.size());
-
-  std::vector<uint8_t> table(sizeof(header_));
-  for (const Section& section : sections_) {
-    const auto bytes = bytes_of_object(section.entry);
-    table.insert(table.end(), bytes.begin(), bytes.end());
-  }
-  memcpy(table.data(), &header_, sizeof(header_));
-  const Digest digest = digest_of(table);
+  const Digest digest = header_digest(header_, table);
   memcpy(header_.header_digest, digest.bytes.data(), digest.bytes.size());
-  memcpy(table.data(), &header_, sizeof(header_));
-  return output.write_at(image.header_offset, table);
+  TIFFIN_TRY(output.write_at(image.header_offset, bytes_of_object(header_)));
+  return output.write_at(image.header_offset + sizeof(header_),
+                         {reinterpret_cast<const uint8_t*>(table.data()), table.size() * sizeof(tiffin_section)});
 }
 
-Status Writer::write_file_digest(const ElfImage& image, Output& output) {
+Status Writer::write_file_digest(const Image& image, Output& output) {
   Hasher hasher;
   std::vector<uint8_t> chunk(1 << 20);
   for (uint64_t at = 0; at < image.total_length; at += chunk.size()) {
@@ -236,37 +299,43 @@ Status Writer::write_file_digest(const ElfImage& image, Output& output) {
 
 bool ends_with(const std::string& text, const char* suffix) { return std::string_view(text).ends_with(suffix); }
 
+Status write_foreign(const Contents& contents, params::Format format, const std::string& path) {
+  std::vector<params::ParamEntry> entries;
+  std::vector<Array<uint8_t>> owned(contents.storage.parameters.size());
+  for (size_t i = 0; i < owned.size(); ++i) {
+    const abi::ParameterT& row = *contents.storage.parameters[i];
+    TIFFIN_ASSIGN_OR_RETURN(const auto bytes, contents.read_parameter(i, owned[i]));
+    entries.push_back({row.name, static_cast<DType>(row.dtype), row.shape, bytes.size(), bytes.data(), row.frozen});
+  }
+  return params::write_params_file(path.c_str(), format, params::ParamSource{entries});
+}
+
 }  // namespace
 
-Status write_so(const Contents& contents, const WriteOptions& options, const std::string& path) {
+Form form_of(const std::string& path) { return ends_with(path, ".tar") ? Form::Bundle : Form::SharedObject; }
+
+Status write_artifact(const Contents& contents, const WriteOptions& options, const std::string& path) {
   TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path.c_str(), true));
   FileOutput output(file);
   TIFFIN_TRY(Writer(contents, options).write(output));
   return file.commit();
 }
 
-Result<std::vector<uint8_t>> so_bytes(const Contents& contents, const WriteOptions& options) {
+Result<std::vector<uint8_t>> artifact_bytes(const Contents& contents, const WriteOptions& options) {
   MemoryOutput output;
   TIFFIN_TRY(Writer(contents, options).write(output));
   return output.take();
 }
 
-Status write_params(const plan::StoragePlan& storage, const std::string& path) {
-  if (ends_with(path, ".tfw")) {
-    const std::vector<uint8_t> bytes = serialize_storage_plan(storage);
-    TIFFIN_ASSIGN_OR_RETURN(params::StoragePlan plan, params::StoragePlan::read(bytes));
-    TIFFIN_ASSIGN_OR_RETURN(Array<Digest> digests, params::parameter_digests(plan, reader_of(storage)));
-    return params::write_weights_file(path.c_str(), plan, digests.span(), reader_of(storage));
+Status write_params(const Contents& contents, const std::string& path) {
+  if (ends_with(path, ".safetensors")) return write_foreign(contents, params::Format::Safetensors, path);
+  if (ends_with(path, ".params")) return write_foreign(contents, params::Format::TvmParams, path);
+  if (!ends_with(path, ".tfw")) {
+    return error(Code::InvalidArgument, "the parameter file '%s' has no known suffix: .safetensors, .params and .tfw are known", path.c_str());
   }
-  std::vector<params::ParamEntry> entries;
-  for (const plan::Parameter& parameter : storage.parameters) {
-    const graph::Tensor& tensor = parameter.tensor;
-    entries.push_back({parameter.name, tensor.dtype(), tensor.shape(), tensor.bytes().size(), tensor.bytes().data(), parameter.is_frozen});
-  }
-  const params::ParamSource source{entries};
-  if (ends_with(path, ".safetensors")) return params::write_params_file(path.c_str(), params::Format::Safetensors, source);
-  if (ends_with(path, ".params")) return params::write_params_file(path.c_str(), params::Format::TvmParams, source);
-  return error(Code::InvalidArgument, "the parameter file '%s' has no known suffix: .safetensors, .params and .tfw are known", path.c_str());
+  TIFFIN_ASSIGN_OR_RETURN(params::StoragePlan plan, params::StoragePlan::read(serialize(contents.storage)));
+  TIFFIN_ASSIGN_OR_RETURN(Array<Digest> digests, params::parameter_digests(plan, reader_of(contents)));
+  return params::write_weights_file(path.c_str(), plan, digests.span(), reader_of(contents));
 }
 
 }  // namespace tiffin::artifact

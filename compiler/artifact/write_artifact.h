@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes an artifact: sections, weights, header and digests into an ELF shared object. Deterministic: the same contents give the same bytes, on
-// any path. Weights stream from the model to the file, one stored tensor at a time.
+// Writes an artifact: sections, weights, header and digests into an ELF shared object or a tar bundle. Deterministic: the same contents give the
+// same bytes, on any path. Weights stream from the model to the file, one stored tensor at a time.
 #pragma once
 
 #include <optional>
@@ -8,21 +8,27 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/artifact/serialize.h"
+#include "compiler/artifact/contents.h"
 
 namespace tiffin::artifact {
 
+enum class Form : uint8_t { SharedObject, Bundle };
+
+// A bundle where the path ends in .tar, a shared object otherwise.
+Form form_of(const std::string& path);
+
 struct WriteOptions {
+  Form form = Form::SharedObject;
   std::optional<int64_t> created;  // seconds since 1970, into the section `created`; absent: no such section
 };
 
-// Atomic: the old file stays until the new one is complete. Io, OutOfMemory.
-Status write_so(const Contents& contents, const WriteOptions& options, const std::string& path);
+// Atomic: the old file stays until the new one is complete. InvalidArgument for several variants in a shared object. Io, OutOfMemory.
+Status write_artifact(const Contents& contents, const WriteOptions& options, const std::string& path);
 
-// The bytes that write_so writes.
-Result<std::vector<uint8_t>> so_bytes(const Contents& contents, const WriteOptions& options);
+// The bytes that write_artifact writes.
+Result<std::vector<uint8_t>> artifact_bytes(const Contents& contents, const WriteOptions& options);
 
 // The parameters for external use; the suffix of `path` decides: .safetensors, .params or .tfw. Atomic. InvalidArgument for another suffix.
-Status write_params(const plan::StoragePlan& storage, const std::string& path);
+Status write_params(const Contents& contents, const std::string& path);
 
 }  // namespace tiffin::artifact

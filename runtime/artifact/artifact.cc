@@ -4,8 +4,8 @@
 #include <cinttypes>
 #include <cstring>
 
+#include "base/artifact_layout.h"
 #include "runtime/artifact/check_program.h"
-#include "runtime/host/cpu.h"
 
 namespace tiffin::runtime {
 namespace {
@@ -39,13 +39,6 @@ Result<const T*> read_table(const Container& container, tiffin_section_kind kind
   return table;
 }
 
-// Missing features of a variant as a list; empty when the CPU has them all.
-void list_missing(const abi::Variant& variant, TextBuilder& out) {
-  for (const flatbuffers::String* feature : *variant.features()) {
-    if (!cpu_has_feature(view(feature))) out.add_item("%s", feature->c_str());
-  }
-}
-
 }  // namespace
 
 Status Artifact::read_tables() {
@@ -67,6 +60,18 @@ Status Artifact::read_tables() {
   return {};
 }
 
+// In a bundle the attachments are members under their own names.
+Status Artifact::place_attachments(VerifyLevel level) {
+  if (manifest_->attachments() == nullptr) return {};
+  for (const abi::Attachment* attachment : *manifest_->attachments()) {
+    TIFFIN_TRY(container_.place_attachment(view(attachment->section()), view(attachment->name())));
+  }
+  for (const Section& section : container_.sections()) {
+    if (level == VerifyLevel::All && is_attachment(section.kind)) TIFFIN_TRY(container_.check_section(section));
+  }
+  return {};
+}
+
 // The weights belong to this plan and to these parameters. Their table is checked again, in full, when they are bound.
 Status Artifact::check_weights() const {
   const Section* section = weights();
@@ -75,7 +80,7 @@ Status Artifact::check_weights() const {
   tiffin_weights_header header;
   if (section->length < sizeof(header))
     return error(Code::NotAnArtifact, "'%s' is damaged: its weights have %" PRIu64 " bytes", file, section->length);
-  TIFFIN_TRY(container_.source().read(section->offset, {reinterpret_cast<uint8_t*>(&header), sizeof(header)}));
+  TIFFIN_TRY(container_.source_of(*section).read(section->offset, {reinterpret_cast<uint8_t*>(&header), sizeof(header)}));
   constexpr uint8_t kMagic[] = TIFFIN_WEIGHTS_MAGIC_BYTES;
   if (memcmp(header.magic, kMagic, sizeof(kMagic)) != 0 || header.total_length != section->length) {
     return error(Code::NotAnArtifact, "'%s' is damaged: the header of its weights is malformed", file);
@@ -90,6 +95,7 @@ Result<Artifact> Artifact::open(Source source, VerifyLevel level) {
   TIFFIN_ASSIGN_OR_RETURN(Container container, Container::open(std::move(source), level));
   Artifact artifact(std::move(container));
   TIFFIN_TRY(artifact.read_tables());
+  TIFFIN_TRY(artifact.place_attachments(level));
   TIFFIN_TRY(check_program(*artifact.program_, artifact.storage_plan_->table(), artifact.container_));
   TIFFIN_TRY(artifact.check_weights());
   return artifact;
@@ -99,32 +105,6 @@ std::span<const Digest> Artifact::parameter_digests() const {
   static_assert(sizeof(Digest) == TIFFIN_DIGEST_BYTES && alignof(Digest) == 1);
   const auto& bytes = *manifest_->parameter_digests();
   return {reinterpret_cast<const Digest*>(bytes.data()), bytes.size() / sizeof(Digest)};
-}
-
-Result<const abi::Variant*> choose_variant(const Artifact& artifact) {
-  const char* file = artifact.container().source().name();
-  const abi::Variant* fitting = nullptr;
-  for (const abi::Variant* variant : *artifact.program().variants()) {
-    if (variant->machine() != host_machine() || artifact.container().machine() != host_machine()) continue;
-    TextBuilder missing;
-    list_missing(*variant, missing);
-    if (missing.is_empty()) return variant;
-    if (fitting == nullptr) fitting = variant;
-  }
-  if (fitting == nullptr) {
-    const abi::Variant& first = artifact.first_variant();
-    const uint16_t machine = first.machine() == host_machine() ? artifact.container().machine() : first.machine();
-    return error(Code::NoVariant, "'%s' holds code for %s (%s), this machine is %s", file, machine_name(machine), first.triple()->c_str(),
-                 machine_name(host_machine()));
-  }
-  TextBuilder missing, keys;
-  list_missing(*fitting, missing);
-  for (const flatbuffers::String* feature : *fitting->features()) {
-    if (!cpu_has_feature(view(feature))) keys.add_key(view(feature));
-  }
-  return error(Code::MissingCpuFeature, "'%s' is compiled for '%s' and needs CPU features that this machine lacks: %s", file, fitting->cpu()->c_str(),
-               missing.text())
-      .with_details("features", keys.items());
 }
 
 }  // namespace tiffin::runtime

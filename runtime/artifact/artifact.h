@@ -36,6 +36,7 @@ class Artifact {
  private:
   explicit Artifact(Container container) : container_(std::move(container)) {}
   Status read_tables();
+  Status place_attachments(VerifyLevel level);
   Status check_weights() const;
 
   Container container_;
@@ -44,9 +45,6 @@ class Artifact {
   const abi::Manifest* manifest_ = nullptr;
   std::optional<params::StoragePlan> storage_plan_;
 };
-
-// The variant that runs on this machine. NoVariant naming both machines; MissingCpuFeature with all missing features of the best variant.
-Result<const abi::Variant*> choose_variant(const Artifact& artifact);
 
 // What every FlatBuffer string of a verified table is.
 inline std::string_view view(const flatbuffers::String* text) { return {text->c_str(), text->size()}; }

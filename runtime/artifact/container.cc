@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "abi/version.h"
+#include "base/artifact_layout.h"
 
 namespace tiffin::runtime {
 namespace {
@@ -22,11 +23,6 @@ Digest to_digest(const uint8_t (&bytes)[TIFFIN_DIGEST_BYTES]) {
   return digest;
 }
 
-template <class T>
-std::span<const uint8_t> bytes_of(const T& object) {
-  return {reinterpret_cast<const uint8_t*>(&object), sizeof(T)};
-}
-
 // The name up to its padding; empty when it is not terminated or holds something that would garble a message.
 std::string_view section_name(const tiffin_section& entry) {
   const size_t length = strnlen(entry.name, sizeof(entry.name));
@@ -35,9 +31,7 @@ std::string_view section_name(const tiffin_section& entry) {
   return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 0x7F; }) ? name : std::string_view{};
 }
 
-bool is_content(uint32_t kind) { return kind != TIFFIN_SECTION_CREATED && kind != TIFFIN_SECTION_SIGNATURE; }
-
-bool is_bulk(uint32_t kind) { return kind == TIFFIN_SECTION_WEIGHTS || kind == TIFFIN_SECTION_GOLDEN; }
+bool is_bulk(uint32_t kind) { return kind == TIFFIN_SECTION_WEIGHTS || kind == TIFFIN_SECTION_GOLDEN || is_attachment(kind); }
 
 Status digest_error(const Source& source, const char* what, const Digest& actual, const Digest& expected) {
   return error(Code::DigestMismatch, "'%s': the digest of %s is %.16s…, recorded is %.16s…", source.name(), what, to_text(actual).text,
@@ -66,13 +60,40 @@ Status hash_range(const Source& source, uint64_t offset, uint64_t length, Hasher
 
 }  // namespace
 
+// Finds header_offset_ and checks that the header lies in the file.
+Status Container::find_header() {
+  is_bundle_ = is_bundle(source_);
+  if (!is_bundle_) {
+    TIFFIN_ASSIGN_OR_RETURN(elf_, ElfImage::read(source_));
+    TIFFIN_ASSIGN_OR_RETURN(header_offset_, elf_.translate("the header", elf_.note().header_address, sizeof(header_)));
+    return {};
+  }
+  TIFFIN_ASSIGN_OR_RETURN(members_, Members::read(source_));
+  Result<Members::Place> place = members_.find(source_, kHeaderMember);
+  if (!place.has_value()) {
+    if (!is_folder() || place.error().code() != Code::Io) return place.take_error();
+    return error(Code::Io, "'%s' is a directory, not a file, and no unpacked bundle: %s", source_.name(), place.error().message());
+  }
+  header_file_ = place->source;
+  header_offset_ = place->offset;
+  return {};
+}
+
 Status Container::read_header() {
-  TIFFIN_ASSIGN_OR_RETURN(header_offset_, elf_.translate("the header", elf_.note().header_address, sizeof(header_)));
-  TIFFIN_TRY(source_.read(header_offset_, {reinterpret_cast<uint8_t*>(&header_), sizeof(header_)}));
+  TIFFIN_TRY(find_header());
+  const Source& file = header_file_ != nullptr ? *header_file_ : source_;
+  TIFFIN_TRY(file.read(header_offset_, {reinterpret_cast<uint8_t*>(&header_), sizeof(header_)}));
   if (memcmp(header_.magic, kMagic, sizeof(kMagic)) != 0) {
-    return error(Code::NotAnArtifact, "'%s' has a Tiffin note, but no Tiffin header where it points", source_.name());
+    return error(Code::NotAnArtifact, "'%s' has no Tiffin header where it should stand", source_.name());
   }
   return {};
+}
+
+// A tool that rewrites containers may leave a shorter one, but always a complete one: an ELF file ends with its last part, an archive with its mark.
+Status Container::check_completeness() const {
+  const uint64_t size = source_.size(), total = header_.total_length;
+  if (is_bundle_ || size >= total || size == elf_.complete_length()) return {};
+  return error(Code::Truncated, "'%s' has %" PRIu64 " bytes, its header says %" PRIu64, source_.name(), size, total);
 }
 
 Status Container::check_version() const {
@@ -90,26 +111,47 @@ Status Container::check_version() const {
 }
 
 Status Container::check_header_digests(std::span<const tiffin_section> table) const {
-  tiffin_artifact_header blank = header_;
-  memset(blank.header_digest, 0, sizeof(blank.header_digest));
-  memset(blank.file_digest, 0, sizeof(blank.file_digest));
-  Hasher header_hasher;
-  header_hasher.update(bytes_of(blank));
-  header_hasher.update({reinterpret_cast<const uint8_t*>(table.data()), table.size_bytes()});
-  if (const Digest actual = header_hasher.finish(); actual != to_digest(header_.header_digest)) {
+  if (const Digest actual = header_digest(header_, table); actual != to_digest(header_.header_digest)) {
     return digest_error(source_, "the header", actual, to_digest(header_.header_digest));
   }
-  Hasher content_hasher;
-  for (const tiffin_section& entry : table) {
-    if (!is_content(entry.kind)) continue;
-    content_hasher.update(bytes_of(entry.kind));
-    content_hasher.update(bytes_of(entry.name));
-    content_hasher.update_u64(entry.length);
-    content_hasher.update(entry.digest);
+  if (const Digest actual = tiffin::content_digest(table); actual != content_digest()) {
+    return digest_error(source_, "the contents", actual, content_digest());
   }
-  if (const Digest actual = content_hasher.finish(); actual != to_digest(header_.content_digest)) {
-    return digest_error(source_, "the contents", actual, to_digest(header_.content_digest));
+  return {};
+}
+
+Status Container::place_member(Section& section, std::string_view member_name) {
+  char path[kMemberPathBytes];
+  if (!member_path(section.kind, member_name, path)) {
+    return error(Code::NotAnArtifact, "'%s' is damaged: section '%s' is no member of a bundle", source_.name(), section.name.data());
   }
+  TIFFIN_ASSIGN_OR_RETURN(const Members::Place place, members_.find(source_, path));
+  if (place.bytes != section.length) {
+    return error(place.bytes < section.length ? Code::Truncated : Code::NotAnArtifact,
+                 "'%s': member '%s' has %" PRIu64 " bytes, %" PRIu64 " are expected", source_.name(), path, place.bytes, section.length);
+  }
+  section.file = place.source;
+  section.offset = place.offset;
+  section.code_offset = place.offset + section.code_start;
+  return {};
+}
+
+Status Container::place_attachment(std::string_view section_name, std::string_view file_name) {
+  for (Section& section : sections_) {
+    if (is_bundle_ && is_attachment(section.kind) && section.name == section_name) return place_member(section, file_name);
+  }
+  return {};
+}
+
+// Where the section lies. Attachments of a bundle stay without a place until the manifest is read.
+Status Container::place(Section& section, const tiffin_section& entry, const char* name) {
+  if (is_bundle_) return is_attachment(section.kind) ? Status() : place_member(section, section.name);
+  if (section.kind != TIFFIN_SECTION_CODE) {
+    TIFFIN_ASSIGN_OR_RETURN(section.offset, elf_.translate(name, entry.offset, entry.length));
+    return {};
+  }
+  TIFFIN_ASSIGN_OR_RETURN(section.offset, elf_.translate(name, entry.offset, entry.detail));
+  TIFFIN_ASSIGN_OR_RETURN(section.code_offset, elf_.translate(name, entry.offset + entry.detail, entry.length - entry.detail));
   return {};
 }
 
@@ -131,17 +173,12 @@ Result<Section> Container::read_entry(const tiffin_section& entry) {
     return error(Code::NotAnArtifact, "'%s' is damaged: section '%s' has alignment %" PRIu64 " and length %" PRIu64, source_.name(), name,
                  entry.alignment, entry.length);
   }
-  if (entry.kind != TIFFIN_SECTION_CODE) {
-    TIFFIN_ASSIGN_OR_RETURN(section.offset, elf_.translate(name, entry.offset, entry.length));
-    return section;
-  }
-  if (entry.detail > entry.length) {
+  if (entry.kind == TIFFIN_SECTION_CODE && entry.detail > entry.length) {
     return error(Code::NotAnArtifact, "'%s' is damaged: instructions of section '%s' start at %" PRIu64 " of %" PRIu64 " bytes", source_.name(), name,
                  entry.detail, entry.length);
   }
-  section.code_start = entry.detail;
-  TIFFIN_ASSIGN_OR_RETURN(section.offset, elf_.translate(name, entry.offset, entry.detail));
-  TIFFIN_ASSIGN_OR_RETURN(section.code_offset, elf_.translate(name, entry.offset + entry.detail, entry.length - entry.detail));
+  section.code_start = entry.kind == TIFFIN_SECTION_CODE ? entry.detail : 0;
+  TIFFIN_TRY(place(section, entry, name));
   return section;
 }
 
@@ -155,9 +192,9 @@ Status Container::read_table() {
   auto* sections = arena_.allocate<Section>(count);
   if (table == nullptr || sections == nullptr) return error(Code::OutOfMemory, "no memory for the sections of '%s'", source_.name());
   const size_t table_bytes = count * sizeof(tiffin_section);
-  uint64_t table_offset = 0;
-  TIFFIN_ASSIGN_OR_RETURN(table_offset, elf_.translate("the section table", elf_.note().header_address, sizeof(header_) + table_bytes));
-  TIFFIN_TRY(source_.read(table_offset + sizeof(header_), {reinterpret_cast<uint8_t*>(table), table_bytes}));
+  if (!is_bundle_) TIFFIN_TRY(elf_.translate("the section table", elf_.note().header_address, sizeof(header_) + table_bytes).take_error());
+  const Source& file = header_file_ != nullptr ? *header_file_ : source_;
+  TIFFIN_TRY(file.read(header_offset_ + sizeof(header_), {reinterpret_cast<uint8_t*>(table), table_bytes}));
   TIFFIN_TRY(check_header_digests({table, count}));
   for (size_t i = 0; i < count; ++i) {
     TIFFIN_ASSIGN_OR_RETURN(sections[i], read_entry(table[i]));
@@ -171,26 +208,29 @@ Status Container::read_table() {
 }
 
 Result<Container> Container::open(Source source, VerifyLevel level) {
-  TIFFIN_ASSIGN_OR_RETURN(ElfImage elf, ElfImage::read(source));
-  Container container(std::move(source), std::move(elf));
+  Container container(std::move(source));
   TIFFIN_TRY(container.read_header());
   TIFFIN_TRY(container.check_version());
-  // A tool that rewrites ELF files may leave a shorter one, but always a complete one, which ends with its last part.
-  const uint64_t size = container.source_.size(), total = container.header_.total_length;
-  if (size < total && size != container.elf_.complete_length()) {
-    return error(Code::Truncated, "'%s' has %" PRIu64 " bytes, its header says %" PRIu64, container.source_.name(), size, total);
-  }
+  TIFFIN_TRY(container.check_completeness());
   TIFFIN_TRY(container.read_table());
   for (const Section& section : container.sections()) {
-    if (level == VerifyLevel::All || (level == VerifyLevel::Code && !is_bulk(section.kind))) TIFFIN_TRY(container.check_section(section));
+    const bool is_due = level == VerifyLevel::All ? !(container.is_bundle_ && is_attachment(section.kind)) : !is_bulk(section.kind);
+    if (level != VerifyLevel::None && is_due) TIFFIN_TRY(container.check_section(section));
   }
   for (const Section& section : container.sections()) {
-    const bool is_known = section.kind >= TIFFIN_SECTION_MANIFEST && section.kind <= TIFFIN_SECTION_SIGNATURE;
+    const bool is_known = section.kind >= TIFFIN_SECTION_MANIFEST && section.kind <= TIFFIN_SECTION_SOURCE;
     if (is_known || !section.is_required) continue;
     return error(Code::FormatTooNew, "'%s' needs its section '%s' of kind %u to be understood, this runtime (format %u.%u) does not know it",
                  container.source_.name(), section.name.data(), section.kind, TIFFIN_FORMAT_MAJOR, TIFFIN_FORMAT_MINOR);
   }
   return container;
+}
+
+uint64_t Container::size() const {
+  if (!is_folder()) return source_.size();
+  uint64_t bytes = sizeof(header_) + sections_.size() * sizeof(tiffin_section);
+  for (const Section& section : sections_) bytes += section.length;
+  return bytes;
 }
 
 const Section* Container::find(tiffin_section_kind kind, std::string_view name) const {
@@ -206,11 +246,12 @@ Digest Container::file_digest() const { return to_digest(header_.file_digest); }
 
 Result<Digest> Container::hash_section(const Section& section) const {
   Hasher hasher;
+  const Source& file = source_of(section);
   if (section.kind == TIFFIN_SECTION_CODE) {
-    TIFFIN_TRY(hash_range(source_, section.offset, section.code_start, hasher));
-    TIFFIN_TRY(hash_range(source_, section.code_offset, section.length - section.code_start, hasher));
+    TIFFIN_TRY(hash_range(file, section.offset, section.code_start, hasher));
+    TIFFIN_TRY(hash_range(file, section.code_offset, section.length - section.code_start, hasher));
   } else {
-    TIFFIN_TRY(hash_range(source_, section.offset, section.length, hasher));
+    TIFFIN_TRY(hash_range(file, section.offset, section.length, hasher));
   }
   return hasher.finish();
 }
@@ -237,7 +278,7 @@ Status Container::check_section(const Section& section) const {
 Result<std::span<const uint8_t>> Container::read_section(const Section& section, Arena& arena) const {
   auto* bytes = static_cast<uint8_t*>(arena.allocate_bytes(static_cast<size_t>(section.length), 64));
   if (bytes == nullptr) return error(Code::OutOfMemory, "no memory for the %" PRIu64 " bytes of section '%s'", section.length, section.name.data());
-  TIFFIN_TRY(source_.read(section.offset, {bytes, static_cast<size_t>(section.length)}));
+  TIFFIN_TRY(source_of(section).read(section.offset, {bytes, static_cast<size_t>(section.length)}));
   return std::span<const uint8_t>{bytes, static_cast<size_t>(section.length)};
 }
 

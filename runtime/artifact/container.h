@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outermost layer of an artifact: header and section table, read into private memory and checked against their digests. Knows nothing of
-// what the sections mean.
+// The outermost layer of an artifact: header and section table, read into private memory and checked against their digests, whether they stand in
+// a shared object, a tar bundle or its unpacked folder. Knows nothing of what the sections mean.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/status.h"
 #include "runtime/artifact/elf_image.h"
+#include "runtime/artifact/members.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/source.h"
 
@@ -23,9 +24,10 @@ struct Section {
   bool is_required = false;
   uint64_t length = 0;
   uint64_t alignment = 0;
-  uint64_t code_start = 0;   // code: offset of the first instruction within the section
-  uint64_t offset = 0;       // in the source; of code: of its constants
-  uint64_t code_offset = 0;  // code: position in the source of the first instruction
+  uint64_t code_start = 0;       // code: offset of the first instruction within the section
+  const Source* file = nullptr;  // the file of its own that it lies in; null: the container's source
+  uint64_t offset = 0;           // in the source; of code: of its constants
+  uint64_t code_offset = 0;      // code: position in the source of the first instruction
   Digest digest;
 };
 
@@ -39,18 +41,28 @@ class Container {
   static Result<Container> open(Source source, VerifyLevel level);
 
   const Source& source() const { return source_; }
+  // Where the section's bytes are read from.
+  const Source& source_of(const Section& section) const { return section.file != nullptr ? *section.file : source_; }
   const tiffin_artifact_header& header() const { return header_; }
+  // The only machine that the container is for; 0: any.
   uint16_t machine() const { return elf_.machine(); }
   std::span<const Section> sections() const { return sections_; }
   // The section of that kind and name ("" means any); null when there is none.
   const Section* find(tiffin_section_kind kind, std::string_view name = {}) const;
 
+  // Bytes of the file; of a folder those of header, table and sections.
+  uint64_t size() const;
+  // A folder has no file digest.
+  bool is_folder() const { return source_.is_folder(); }
   // True when a tool rewrote the file around the sections, as strip does.
-  bool is_rewritten() const { return source_.size() != header_.total_length; }
+  bool is_rewritten() const { return !is_folder() && source_.size() != header_.total_length; }
   Digest content_digest() const;  // as recorded
   Digest file_digest() const;     // as recorded
 
-  // Hash what is in the file now. Io, Truncated.
+  // An attachment of a bundle is found by its file's name, which the manifest knows; no effect on a shared object. Io, NotAnArtifact.
+  Status place_attachment(std::string_view section, std::string_view file_name);
+
+  // Hash what is in the file now; a file digest only where there is one. Io, Truncated.
   Result<Digest> hash_section(const Section& section) const;
   Result<Digest> hash_file() const;
   // DigestMismatch naming the section.
@@ -60,19 +72,26 @@ class Container {
   Result<std::span<const uint8_t>> read_section(const Section& section, Arena& arena) const;
 
  private:
-  Container(Source source, ElfImage elf) : source_(std::move(source)), elf_(std::move(elf)) {}
+  explicit Container(Source source) : source_(std::move(source)) {}
+  Status find_header();
   Status read_header();
+  Status check_completeness() const;
+  Status place(Section& section, const tiffin_section& entry, const char* name);
+  Status place_member(Section& section, std::string_view member_name);
   Status check_version() const;
   Status read_table();
   Status check_header_digests(std::span<const tiffin_section> table) const;
   Result<Section> read_entry(const tiffin_section& entry);
 
   Source source_;
-  ElfImage elf_;
+  bool is_bundle_ = false;
+  ElfImage elf_;     // of a shared object
+  Members members_;  // of a bundle
   Arena arena_;
-  uint64_t header_offset_ = 0;  // in the source
+  const Source* header_file_ = nullptr;  // of a folder
+  uint64_t header_offset_ = 0;           // in the source, or in that file
   tiffin_artifact_header header_{};
-  std::span<const Section> sections_;
+  std::span<Section> sections_;
 };
 
 }  // namespace tiffin::runtime

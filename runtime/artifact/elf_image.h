@@ -15,6 +15,7 @@ namespace tiffin::runtime {
 
 class ElfImage {
  public:
+  ElfImage() = default;
   // NotAnArtifact (not such an ELF file, or one without our note), Truncated (a segment or the section headers reach beyond the end), Io.
   static Result<ElfImage> read(const Source& source);
 

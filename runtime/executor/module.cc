@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/dtype.h"
+#include "runtime/artifact/choose_variant.h"
 #include "runtime/host/clock.h"
 
 namespace tiffin::runtime {
@@ -36,7 +37,7 @@ Result<Pages> allocate_uniform(const flatbuffers::Vector<flatbuffers::Offset<abi
 Status Module::load_code(const LoadOptions& options) {
   const Section& section = *artifact_.container().find(TIFFIN_SECTION_CODE, view(variant_->code_section()));
   const CodeLayout layout{section.offset, section.code_start, section.code_offset, section.length - section.code_start, section.alignment};
-  TIFFIN_ASSIGN_OR_RETURN(CodeImage image, CodeImage::load(artifact_.container().source(), layout, !options.copy));
+  TIFFIN_ASSIGN_OR_RETURN(CodeImage image, CodeImage::load(artifact_.container().source_of(section), layout, !options.copy));
   (image.is_copied() ? report_.copied_bytes : report_.mapped_bytes) += section.length;
   if (image.is_copied() && !options.copy) {  // a copy that was asked for is no fallback
     auto* text = static_cast<char*>(arena_.allocate_bytes(128));
@@ -54,8 +55,9 @@ Result<std::span<const uint8_t>> Module::constants_section(const LoadOptions& op
   const Section* section = container.find(TIFFIN_SECTION_CONSTANTS);
   if (section == nullptr || section->length == 0) return std::span<const uint8_t>{};
   const auto length = static_cast<size_t>(section->length);
-  if (container.source().is_file() && !options.copy && (container.source().file_offset() + section->offset) % TIFFIN_BUFFER_ALIGNMENT == 0) {
-    TIFFIN_ASSIGN_OR_RETURN(constants_window_, container.source().map(section->offset, length));
+  const Source& source = container.source_of(*section);
+  if (source.is_file() && !options.copy && (source.file_offset() + section->offset) % TIFFIN_BUFFER_ALIGNMENT == 0) {
+    TIFFIN_ASSIGN_OR_RETURN(constants_window_, source.map(section->offset, length));
     report_.mapped_bytes += length;
     return std::span<const uint8_t>{constants_window_.data(), length};
   }
@@ -91,7 +93,9 @@ Status Module::prepare(const LoadOptions& options) {
   const uint64_t mapped = now_ns();
   report_.add_phase("map", mapped - start);
   if (artifact_.weights() != nullptr || artifact_.storage_plan().parameter_count() == 0) {
-    TIFFIN_ASSIGN_OR_RETURN(parameters_, ParameterSet::from_artifact(artifact_, !options.copy, report_));
+    TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> embedded, ParameterSet::from_artifact(artifact_, !options.copy, report_));
+    TIFFIN_ASSIGN_OR_RETURN(Generation * first, sets_.make(std::move(embedded)));
+    sets_.publish(first);
   }
   report_.add_phase("parameters", now_ns() - mapped);
   if (options.strict && report_.fallback_count > 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An artifact prepared to run on this machine: its code and constants in memory, its own parameters bound. Immutable and shared by executors.
+// An artifact prepared to run on this machine: its code and constants in memory, its own parameters bound. Shared by executors; of it only the generation of its parameters changes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "runtime/artifact/artifact.h"
 #include "runtime/device/cpu/code_image.h"
 #include "runtime/executor/load_report.h"
-#include "runtime/executor/parameter_set.h"
+#include "runtime/executor/parameter_sets.h"
 #include "runtime/host/ref.h"
 
 namespace tiffin::runtime {
@@ -36,8 +36,11 @@ class Module : public Counted {
   // MissingFunction with the names there are.
   Result<const abi::Entry*> find_entry(std::string_view name) const;
 
-  // The embedded parameters, or the empty set of a model that has none; null in a weightless module.
-  const Ref<ParameterSet>& parameters() const { return parameters_; }
+  // The current set: the embedded one (the empty one of a model without parameters) until another is committed; null in a weightless module
+  // before the first commit.
+  Ref<ParameterSet> parameters() const { return sets_.current_set(); }
+  // Its generations. Changing them is what a module, otherwise immutable, lets through a const reference.
+  ParameterSets& parameter_sets() const { return sets_; }
 
   tiffin_kernel_function kernel(uint32_t index) const { return code_->function_at(variant_->kernels()->Get(index)->code_offset()); }
   // 64-byte aligned, read-only.
@@ -57,7 +60,7 @@ class Module : public Counted {
   Pages constants_window_;
   Pages uniform_constants_;
   const uint8_t** constants_ = nullptr;
-  Ref<ParameterSet> parameters_;
+  mutable ParameterSets sets_;
   LoadReport report_;
 };
 

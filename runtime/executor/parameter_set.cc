@@ -5,10 +5,15 @@
 #include <cinttypes>
 #include <cstring>
 
+#include <sys/stat.h>
+
 #include "abi/kernel.h"
+#include "runtime/executor/parameter_sharing.h"
 
 namespace tiffin::runtime {
 namespace {
+
+Status no_memory() { return error(Code::OutOfMemory, "no memory for a parameter set"); }
 
 bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % TIFFIN_BUFFER_ALIGNMENT == 0; }
 
@@ -16,11 +21,12 @@ bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointe
 
 Result<Ref<ParameterSet>> ParameterSet::create() {
   void* memory = malloc(sizeof(ParameterSet));
-  if (memory == nullptr) return error(Code::OutOfMemory, "no memory for a parameter set");
+  if (memory == nullptr) return no_memory();
   return Ref<ParameterSet>::adopt(new (memory) ParameterSet);
 }
 
 void ParameterSet::destroy(ParameterSet* set) {
+  forget_content(*set);
   set->~ParameterSet();
   free(set);
 }
@@ -40,7 +46,7 @@ Result<Ref<ParameterSet>> ParameterSet::from_artifact(const Artifact& artifact, 
     if (artifact.storage_plan().data_bytes() == 0) return set;
     return error(Code::NotAnArtifact, "'%s' is damaged: it stores tensors of no parameter", artifact.container().source().name());
   }
-  const Source& source = artifact.container().source();
+  const Source& source = artifact.container().source_of(*section);
   const auto length = static_cast<size_t>(section->length);
   std::span<const uint8_t> bytes;
   if (source.is_file()) {
@@ -55,9 +61,15 @@ Result<Ref<ParameterSet>> ParameterSet::from_artifact(const Artifact& artifact, 
     return error(Code::DigestMismatch, "'%s': its weights are not those that its manifest describes", source.name());
   }
   set->data_ = weights.data();
+  if (!set->digests_.append(weights.digests())) return no_memory();
   if (allow_mapping && is_aligned(set->data_.data())) {
     report.mapped_bytes += set->data_.size();
-    return set;
+    struct stat facts {};
+    if (source.is_file() && fstat(source.descriptor(), &facts) == 0) {
+      set->sharing_.file = {facts.st_dev, facts.st_ino};
+      set->sharing_.position = source.file_offset() + section->offset + static_cast<uint64_t>(weights.data().data() - bytes.data());
+    }
+    return share_content(std::move(set), artifact.storage_plan().digest());
   }
   // A copy that was asked for is no fallback.
   if (allow_mapping) report.add_fallback("the weights are copied: they do not lie at multiples of 64 bytes");
@@ -66,40 +78,51 @@ Result<Ref<ParameterSet>> ParameterSet::from_artifact(const Artifact& artifact, 
   if (!set->data_.empty()) memcpy(set->owned_.writable_bytes().data(), set->data_.data(), set->data_.size());
   set->data_ = set->owned_.bytes();
   set->window_ = Pages();
-  return set;
+  set->digests_.clear();  // nobody hashed what was copied
+  return share_content(std::move(set), artifact.storage_plan().digest());
 }
 
 Result<Ref<ParameterSet>> ParameterSet::from_file(const Artifact& artifact, params::ParamFile file, const params::BindOptions& options,
                                                   LoadReport& report) {
   TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, create());
+  const params::StoragePlan& plan = artifact.storage_plan();
   set->has_new_weights_ = options.new_weights;
   set->file_.emplace(std::move(file));
-  TIFFIN_ASSIGN_OR_RETURN(params::BoundWeights bound,
-                          params::bind_parameters(artifact.storage_plan(), artifact.parameter_digests(), *set->file_, options));
+  params::BindOptions hashing = options;
+  hashing.out_digests = &set->digests_;
+  TIFFIN_ASSIGN_OR_RETURN(params::BoundWeights bound, params::bind_parameters(plan, artifact.parameter_digests(), *set->file_, hashing));
   set->adopt(std::move(bound), report);
-  if (!set->owned_.bytes().empty()) set->file_.reset();
-  return set;
+  if (set->is_private()) {
+    // Of weights that were only copied, nobody hashed the values.
+    if (set->file_->weights() != nullptr && set->file_->weights()->plan().digest() == plan.digest()) set->digests_.clear();
+    set->file_.reset();
+  } else if (set->file_->weights() != nullptr) {
+    set->sharing_.file = set->file_->identity();
+    set->sharing_.position = params::weights_layout(set->file_->weights()->plan()).data_offset;
+  }
+  return share_content(std::move(set), plan.digest());
 }
 
 Result<Ref<ParameterSet>> ParameterSet::from_source(const Artifact& artifact, const params::ParamSource& source, const ParameterSet* base,
                                                     const params::BindOptions& options, LoadReport& report) {
   TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, create());
   const params::StoragePlan& plan = artifact.storage_plan();
+  params::BindOptions joined = options;
   if (base == nullptr) {
     set->has_new_weights_ = options.new_weights;
-    TIFFIN_ASSIGN_OR_RETURN(params::BoundWeights bound, params::bind_parameters(plan, artifact.parameter_digests(), source, options));
+    joined.out_digests = &set->digests_;
+    TIFFIN_ASSIGN_OR_RETURN(params::BoundWeights bound, params::bind_parameters(plan, artifact.parameter_digests(), source, joined));
     set->adopt(std::move(bound), report);
-    return set;
+    return share_content(std::move(set), plan.digest());
   }
   // Values that the base set took on purpose stay on purpose.
-  params::BindOptions joined = options;
   joined.new_weights = options.new_weights || base->has_new_weights_;
   set->has_new_weights_ = joined.new_weights;
   TIFFIN_ASSIGN_OR_RETURN(const params::StoredParameters stored, params::StoredParameters::create(plan, base->data()));
   TIFFIN_ASSIGN_OR_RETURN(const params::Overlay overlay, params::Overlay::create(stored.source(), source));
   TIFFIN_ASSIGN_OR_RETURN(params::BoundWeights bound, params::bind_parameters(plan, artifact.parameter_digests(), overlay.source(), joined));
   set->adopt(std::move(bound), report);
-  return set;
+  return share_content(std::move(set), plan.digest());
 }
 
 }  // namespace tiffin::runtime

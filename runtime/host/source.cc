@@ -43,6 +43,7 @@ Source& Source::operator=(Source&& other) noexcept {
   std::swap(arena_, other.arena_);
   std::swap(name_, other.name_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(is_folder_, other.is_folder_);
   std::swap(file_offset_, other.file_offset_);
   std::swap(size_, other.size_);
   std::swap(memory_, other.memory_);
@@ -60,15 +61,30 @@ Status Source::set_name(std::string_view name) {
   return error(Code::OutOfMemory, "no memory for a file's name");
 }
 
+Status Source::open_at(int folder, const char* path, bool allow_folder) {
+  // O_NONBLOCK: a pipe must give an error, not wait for a writer.
+  do {
+    descriptor_ = ::openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  } while (descriptor_ < 0 && errno == EINTR);
+  if (descriptor_ < 0) return error(Code::Io, "'%s' cannot be opened: %s", name_, ErrorText(errno).bytes);
+  struct stat status {};
+  is_folder_ = allow_folder && fstat(descriptor_, &status) == 0 && S_ISDIR(status.st_mode);
+  return is_folder_ ? Status() : require_regular_file(descriptor_, name_, &size_);
+}
+
 Result<Source> Source::open(const char* path) {
   Source source;
   TIFFIN_TRY(source.set_name(path));
-  // O_NONBLOCK: a pipe must give an error, not wait for a writer.
-  do {
-    source.descriptor_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  } while (source.descriptor_ < 0 && errno == EINTR);
-  if (source.descriptor_ < 0) return error(Code::Io, "'%s' cannot be opened: %s", path, ErrorText(errno).bytes);
-  TIFFIN_TRY(require_regular_file(source.descriptor_, source.name_, &source.size_));
+  TIFFIN_TRY(source.open_at(AT_FDCWD, path, true));
+  return source;
+}
+
+Result<Source> Source::open_file(const char* path) const {
+  Source source;
+  char name[4096];
+  snprintf(name, sizeof(name), "%s/%s", name_, path);
+  TIFFIN_TRY(source.set_name(name));
+  TIFFIN_TRY(source.open_at(descriptor_, path, false));
   return source;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bytes of an artifact or a parameter file come from: a file by path, a descriptor from an offset on, or memory.
+// Where the bytes of an artifact or a parameter file come from: a file by path, a descriptor from an offset on, memory, or a folder of files.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tiffin::runtime {
 
 class Source {
  public:
-  // Opens the file read-only. Io with the path for what cannot be opened or is no regular file.
+  // Opens the file read-only, or the folder, which has no bytes of its own. Io with the path for what cannot be opened or is neither.
   static Result<Source> open(const char* path);
   // The bytes of an open file from `offset` on; `length` 0 means to its end. The descriptor is duplicated, so the caller may close it. Io.
   static Result<Source> from_descriptor(int descriptor, uint64_t offset, uint64_t length);
@@ -28,11 +28,15 @@ class Source {
   // For messages: the path, "descriptor 5" or "memory".
   const char* name() const { return name_; }
   uint64_t size() const { return size_; }
-  bool is_file() const { return descriptor_ >= 0; }
+  bool is_file() const { return descriptor_ >= 0 && !is_folder_; }
+  bool is_folder() const { return is_folder_; }
   std::span<const uint8_t> memory() const { return memory_; }
   // Position in the file of this source's first byte, and the file; only of a file.
   uint64_t file_offset() const { return file_offset_; }
   int descriptor() const { return descriptor_; }
+
+  // The file at a path relative to this folder; Io.
+  Result<Source> open_file(const char* path) const;
 
   // Reads exactly `out.size()` bytes; Truncated beyond the end, Io.
   Status read(uint64_t offset, std::span<uint8_t> out) const;
@@ -43,10 +47,12 @@ class Source {
  private:
   Source() = default;
   Status set_name(std::string_view name);
+  Status open_at(int folder, const char* path, bool allow_folder);
 
   Arena arena_;
   const char* name_ = "";
   int descriptor_ = -1;
+  bool is_folder_ = false;
   uint64_t file_offset_ = 0;
   uint64_t size_ = 0;
   std::span<const uint8_t> memory_;

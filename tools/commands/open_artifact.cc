@@ -26,7 +26,7 @@ bool is_artifact_file(const char* path) {
 
 TierSizes tier_sizes(const runtime::Container& container) {
   TierSizes sizes;
-  sizes.total = container.source().size();
+  sizes.total = container.size();
   for (const runtime::Section& section : container.sections()) {
     switch (section.kind) {
       case TIFFIN_SECTION_CODE:
@@ -65,7 +65,7 @@ Result<uint64_t> stored_data_offset(const runtime::Artifact& artifact) {
   const runtime::Section* section = artifact.weights();
   if (section == nullptr) return params::weights_layout(artifact.storage_plan()).data_offset;
   tiffin_weights_header header{};
-  TIFFIN_TRY(artifact.container().source().read(section->offset, {reinterpret_cast<uint8_t*>(&header), sizeof header}));
+  TIFFIN_TRY(artifact.container().source_of(*section).read(section->offset, {reinterpret_cast<uint8_t*>(&header), sizeof header}));
   return section->offset + header.data_offset;
 }
 

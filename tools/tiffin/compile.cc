@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tiffin compile`: from an ONNX model to an artifact, and to a parameter file beside it if one is asked for.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cstdio>
@@ -23,12 +24,8 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, failed));
 }
 
-// What would destroy the model or one of the outputs, and containers that are not written.
+// What would destroy the model or one of the outputs.
 Status check_paths(const CompileWords& words) {
-  if (words.output.ends_with(".tar")) {
-    return error(Code::InvalidArgument, "'%s' asks for a .tar bundle, which this version does not write", words.output.c_str())
-        .with_remedy("write a .so");
-  }
   const std::pair<const std::string&, const std::string&> pairs[] = {
       {words.output, words.model}, {words.params_out, words.model}, {words.output, words.params_out}};
   for (const auto& [first, second] : pairs) {
@@ -49,7 +46,7 @@ Status check_folder(const std::string& output) {
 Status print_summary(const CompileWords& words, const driver::CompiledModule& module, double seconds) {
   if (words.json) {
     nlohmann::ordered_json out = {{"path", words.output},
-                                  {"target", module.target()},
+                                  {"targets", module.targets()},
                                   {"code_bytes", module.code_bytes()},
                                   {"weights_bytes", module.weights_bytes()},
                                   {"arena_bytes", module.arena_bytes()},
@@ -57,7 +54,7 @@ Status print_summary(const CompileWords& words, const driver::CompiledModule& mo
     if (!words.params_out.empty()) out["params_path"] = words.params_out;
     fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else if (!words.quiet) {
-    fmt::print("{}: {}, code {:.1f} kB, weights {:.1f} MB{}, arena {:.1f} MB, {:.2f} s\n", words.output, module.target(),
+    fmt::print("{}: {}, code {:.1f} kB, weights {:.1f} MB{}, arena {:.1f} MB, {:.2f} s\n", words.output, fmt::join(module.targets(), " | "),
                static_cast<double>(module.code_bytes()) * 1e-3, static_cast<double>(module.weights_bytes()) * 1e-6,
                words.options.embed_params ? "" : " (external)", static_cast<double>(module.arena_bytes()) * 1e-6, seconds);
   }
@@ -78,7 +75,7 @@ Status compile(CompileWords& words) {
   TIFFIN_TRY(check_paths(words));
   TIFFIN_TRY(check_folder(words.output));
   TIFFIN_TRY(check_folder(words.params_out));
-  const Interruption interruption({words.output, words.params_out});
+  const Interruption interruption({words.output, words.params_out}, words.json);
   const auto start = Clock::now();
   Progress progress(!words.quiet && !words.json);
   words.options.progress = [&](const char* stage, double fraction) { progress.show(stage, fraction); };

@@ -16,13 +16,22 @@ constexpr int kWrongUsage = 2;
 struct RawWords {
   std::vector<std::string> targets, dims, input_shapes;
   std::string params = "embed";
+  bool portable = false;
 };
+
+// What --targets portable stands for.
+constexpr const char* kPortableTargets[] = {"llvm -mcpu=x86-64-v2", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v4",
+                                            "llvm -mtriple=aarch64-linux-gnu"};
 
 void define_options(CLI::App& app, CompileWords& words, RawWords& raw) {
   app.set_help_flag("-h,--help", "show this text");
-  app.add_option("MODEL", words.model, "an ONNX file")->required();
+  app.add_option("MODEL", words.model, "an ONNX file, or a graph as text")->required();
   app.add_option("-o,--output", words.output, "the artifact to write")->required();
-  app.add_option("--target", raw.targets, "what to compile for, \"llvm -mcpu=native\" if not given")->allow_extra_args(false);
+  app.add_option("--target", raw.targets, "what to compile for, \"llvm -mcpu=native\" if not given; in a .tar several, one variant each")
+      ->allow_extra_args(false);
+  app.add_option_function<std::string>(
+         "--targets", [&raw](const std::string&) { raw.portable = true; }, "portable: x86-64-v2, -v3, -v4 and aarch64, in a .tar")
+      ->check(CLI::IsMember({"portable"}));
   app.add_option("--params", raw.params, "embed or external")->check(CLI::IsMember({"embed", "external"}));
   app.add_option("--params-out", words.params_out, "external weights: FILE.safetensors, FILE.params or FILE.tfw");
   app.add_option("--dim", raw.dims, "NAME=N: fix a symbolic dimension")->allow_extra_args(false);
@@ -42,12 +51,17 @@ void define_options(CLI::App& app, CompileWords& words, RawWords& raw) {
 bool is_known_params_suffix(const std::string& path) { return path.ends_with(".safetensors") || path.ends_with(".params") || path.ends_with(".tfw"); }
 
 Status read_raw_words(const RawWords& raw, CompileWords* words) {
-  if (!raw.targets.empty()) words->options.target = raw.targets.front();
+  if (!raw.targets.empty()) words->options.targets = raw.targets;
+  if (raw.portable) {
+    if (raw.targets.empty()) words->options.targets.clear();
+    words->options.targets.insert(words->options.targets.end(), std::begin(kPortableTargets), std::end(kPortableTargets));
+  }
   words->options.embed_params = raw.params == "embed" && words->params_out.empty();
   for (const std::string& word : raw.dims) TIFFIN_TRY(add_dim(word, &words->options));
   for (const std::string& word : raw.input_shapes) TIFFIN_TRY(add_input_shape(word, &words->options));
-  if (raw.targets.size() > 1) {
-    return error(Code::InvalidArgument, "%zu targets are given, one fits into '%s'", raw.targets.size(), words->output.c_str());
+  if (words->options.targets.size() > 1 && !words->output.ends_with(".tar")) {
+    return error(Code::InvalidArgument, "%zu targets are given, one fits into '%s'", words->options.targets.size(), words->output.c_str())
+        .with_remedy("name the output .tar: a bundle holds any number");
   }
   if (!words->params_out.empty() && !is_known_params_suffix(words->params_out)) {
     return error(Code::InvalidArgument, "--params-out is '%s', a file ending in .safetensors, .params or .tfw is expected",

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every container of an artifact agrees on, for the writer and the reader alike: the digests of header and contents, and the names that
+// sections have as members of a bundle. docs/architecture/artifact_format.md defines both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "abi/artifact.h"
+#include "base/digest.h"
+
+namespace tiffin {
+
+// The member of a bundle, and the file of its unpacked folder, that holds the header and the section table.
+inline constexpr const char* kHeaderMember = "tiffin.header";
+
+// The longest member path, with its NUL.
+inline constexpr size_t kMemberPathBytes = 256;
+
+// True for sections whose digests enter the content digest.
+inline bool is_content(uint32_t kind) { return kind != TIFFIN_SECTION_CREATED && kind != TIFFIN_SECTION_SIGNATURE; }
+
+// Files that travel with the model: their members are called by the names in Manifest.attachments.
+inline bool is_attachment(uint32_t kind) { return kind == TIFFIN_SECTION_LIBRARY || kind == TIFFIN_SECTION_FILE || kind == TIFFIN_SECTION_SOURCE; }
+
+// Kind, name, length and digest of every content section, in the table's order.
+Digest content_digest(std::span<const tiffin_section> table);
+
+// Header and table, with header_digest and file_digest read as zeros.
+Digest header_digest(const tiffin_artifact_header& header, std::span<const tiffin_section> table);
+
+// Writes the path of a section's member, NUL terminated, without ".." and not absolute: by kind and `name`, which is the section's own, or the
+// file name of an attachment. False when it does not fit or `name` is no plain file name.
+bool member_path(uint32_t kind, std::string_view name, char (&out)[kMemberPathBytes]);
+
+}  // namespace tiffin
