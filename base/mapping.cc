@@ -40,6 +40,7 @@ Result<Mapping> Mapping::open_file(const char* path) {
     if (pages == MAP_FAILED) return error(Code::Io, "cannot map '%s': %s", path, strerror(reason));
     mapping.data_ = static_cast<uint8_t*>(pages);
     mapping.size_ = static_cast<size_t>(status.st_size);
+    mapping.identity_ = {status.st_dev, status.st_ino};
   } else {
     close(descriptor);
   }
@@ -58,11 +59,13 @@ Result<Mapping> Mapping::create_private(uint64_t size_bytes) {
   return mapping;
 }
 
-Mapping::Mapping(Mapping&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+Mapping::Mapping(Mapping&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), identity_(other.identity_) {}
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(identity_, other.identity_);
   return *this;
 }
 

@@ -9,6 +9,13 @@
 
 namespace tiffin {
 
+// Which file it is, whatever its name: two mappings of equal identity show the same bytes. Zeros for memory.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
 // Owns the pages; page-aligned. Moving keeps the address.
 class Mapping {
  public:
@@ -25,12 +32,14 @@ class Mapping {
   ~Mapping();
 
   std::span<const uint8_t> bytes() const { return {data_, size_}; }
+  const FileIdentity& identity() const { return identity_; }
   // Only of create_private.
   std::span<uint8_t> writable_bytes() { return {data_, size_}; }
 
  private:
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
+  FileIdentity identity_;
 };
 
 }  // namespace tiffin

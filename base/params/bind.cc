@@ -123,11 +123,16 @@ Status compare_signatures(const StoragePlan& plan, const ParamSource& source, Ar
 Status compare_values(const StoragePlan& plan, std::span<const Digest> digests, const ParamSource& source, std::span<const uint32_t> indices,
                       const BindOptions& options, Findings& findings) {
   Array<uint8_t> scratch;
+  Array<Digest>* const out = options.out_digests;
+  if (out != nullptr && !out->resize(plan.parameter_count())) return no_memory(plan.parameter_count());
   for (size_t i = 0; i < plan.parameter_count(); ++i) {
     const ParamEntry& wanted = plan.parameters()[i];
-    if (indices[i] == kUnfit || (options.new_weights && !wanted.is_frozen)) continue;
+    const bool is_compared = wanted.is_frozen || !options.new_weights;
+    if (indices[i] == kUnfit || (!is_compared && out == nullptr)) continue;
     TIFFIN_ASSIGN_OR_RETURN(const auto bytes, bytes_of(source, indices[i], scratch));
-    if (tensor_digest(wanted.dtype, wanted.shape, bytes) != digests[i]) report_value(wanted, findings);
+    const Digest digest = tensor_digest(wanted.dtype, wanted.shape, bytes);
+    if (is_compared && digest != digests[i]) report_value(wanted, findings);
+    if (out != nullptr) (*out)[i] = digest;
   }
   return {};
 }
@@ -153,6 +158,10 @@ const Weights* weights_of_plan(const StoragePlan& plan, const ParamFile& file) {
 
 Status check_stated_digests(const StoragePlan& plan, std::span<const Digest> digests, const Weights& weights, const BindOptions& options) {
   TIFFIN_TRY(check_digest_count(plan, digests));
+  if (options.out_digests != nullptr) {
+    options.out_digests->clear();
+    if (!options.out_digests->append(weights.digests())) return no_memory(plan.parameter_count());
+  }
   Findings findings;
   for (size_t i = 0; i < plan.parameter_count(); ++i) {
     const ParamEntry& wanted = plan.parameters()[i];

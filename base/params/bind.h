@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/array.h"
 #include "base/digest.h"
 #include "base/mapping.h"
 #include "base/params/param_file.h"
@@ -17,6 +18,9 @@ namespace tiffin::params {
 struct BindOptions {
   // Other values on purpose: digests are compared only of frozen parameters.
   bool new_weights = false;
+  // Gets the digests of the parameters, in the plan's order, unless it is null: hashed, or as weights of the same plan state them. Indeterminate
+  // after a failure.
+  Array<Digest>* out_digests = nullptr;
 };
 
 // Finds all faults (absent, unexpected, other dtype, other shape, other values) and reports them in one error, whose code is the first present

@@ -42,6 +42,8 @@ class ParamFile {
   // The weights behind a Format::Weights file, else null.
   const Weights* weights() const { return weights_.has_value() ? &*weights_ : nullptr; }
   uint64_t file_bytes() const { return file_bytes_; }
+  // Zeros unless it was opened by path.
+  const FileIdentity& identity() const { return mapping_.identity(); }
 
  private:
   ParamFile() = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters by name, in and out: what the small runtime library leaves out.
 #include "runtime/capi/boundary.h"
+#include "runtime/capi/tensor_entry.h"
 
 using namespace tiffin;
 using namespace tiffin::runtime;
@@ -10,8 +11,9 @@ namespace {
 Status module_params(const tiffin_module* handle, tiffin_params** out_params) {
   TIFFIN_TRY(require_pointers(__func__, {handle, out_params}));
   auto* module = const_cast<Module*>(object_of(handle));
-  if (!module->parameters()) return error(Code::MissingParam, "the artifact holds no weights");
-  TIFFIN_ASSIGN_OR_RETURN(ParameterView * params, ParameterView::of_set(Ref<Module>::share(module), module->parameters()));
+  Ref<ParameterSet> set = module->parameters();
+  if (!set) return error(Code::MissingParam, "the artifact holds no weights");
+  TIFFIN_ASSIGN_OR_RETURN(ParameterView * params, ParameterView::of_set(Ref<Module>::share(module), std::move(set)));
   *out_params = handle_of(params);
   return {};
 }
@@ -56,54 +58,20 @@ Status get_param(tiffin_params* handle, size_t index, const char** out_name, DLT
   return {};
 }
 
-// An entry over the tensor's own bytes, or over a compact copy in `copies`.
-Result<params::ParamEntry> to_entry(const char* name, const DLTensor& tensor, Arena& copies) {
-  TIFFIN_TRY(require_pointers("tiffin_executor_set_params", {name}));
-  params::ParamEntry entry;
-  entry.name = name;
-  entry.dtype = from_dlpack(tensor.dtype);
-  if (tensor.ndim < 0 || tensor.ndim > static_cast<int32_t>(TIFFIN_MAX_RANK)) {
-    return error(Code::ParamShapeMismatch, "parameter '%s' has rank %d, at most %u is possible", name, tensor.ndim, TIFFIN_MAX_RANK);
-  }
-  entry.shape = {tensor.shape, static_cast<size_t>(tensor.ndim)};
-  TIFFIN_TRY(check_tensor(tensor, {"parameter", name, entry.dtype, entry.shape}));
-  uint64_t count = 1;
-  for (const int64_t extent : entry.shape) {
-    if (extent < 0 || __builtin_mul_overflow(count, static_cast<uint64_t>(extent), &count)) {
-      return error(Code::ParamShapeMismatch, "parameter '%s' has the impossible shape %s", name, to_text(entry.shape).text);
-    }
-  }
-  if (!storage_bytes(entry.dtype, count, &entry.bytes)) {
-    return error(Code::ParamTypeMismatch, "parameter '%s' has a type that Tiffin lacks (DLPack code %u, %u bits)", name, tensor.dtype.code,
-                 tensor.dtype.bits);
-  }
-  entry.data = first_byte(tensor);
-  if (is_compact(tensor)) return entry;
-  auto* copy = static_cast<uint8_t*>(copies.allocate_bytes(static_cast<size_t>(entry.bytes)));
-  if (copy == nullptr) return error(Code::OutOfMemory, "no memory for parameter '%s'", name);
-  TIFFIN_TRY(copy_compact(tensor, entry.dtype, copy, entry.bytes));
-  entry.data = copy;
-  return entry;
-}
-
 Status set_params(tiffin_executor* executor, const char* const* names, const DLTensor* tensors, size_t count, int new_weights) {
   TIFFIN_TRY(require_pointers(__func__, {executor}));
-  if (count > 0) TIFFIN_TRY(require_pointers(__func__, {names, tensors}));
   Arena memory;
-  auto* entries = memory.allocate<params::ParamEntry>(count);
-  if (entries == nullptr) return error(Code::OutOfMemory, "no memory for %zu parameters", count);
-  for (size_t i = 0; i < count; ++i) {
-    TIFFIN_ASSIGN_OR_RETURN(entries[i], to_entry(names[i], tensors[i], memory));
-  }
-  return object_of(executor)->set_parameters(params::ParamSource{{entries, count}}, {new_weights != 0});
+  TIFFIN_ASSIGN_OR_RETURN(const params::ParamSource source, to_source(__func__, names, tensors, count, memory));
+  return object_of(executor)->set_parameters(source, {new_weights != 0});
 }
 
 Status get_params(const tiffin_executor* handle, tiffin_params** out_params) {
   TIFFIN_TRY(require_pointers(__func__, {handle, out_params}));
   const GraphExecutor& executor = *object_of(handle);
-  if (!executor.parameters()) return error(Code::MissingParam, "the artifact holds no weights and no parameters were given");
+  Ref<ParameterSet> set = executor.parameters();
+  if (!set) return error(Code::MissingParam, "the artifact holds no weights and no parameters were given");
   Ref<Module> module = Ref<Module>::share(const_cast<Module*>(&executor.module()));
-  TIFFIN_ASSIGN_OR_RETURN(ParameterView * params, ParameterView::of_set(std::move(module), executor.parameters()));
+  TIFFIN_ASSIGN_OR_RETURN(ParameterView * params, ParameterView::of_set(std::move(module), std::move(set)));
   *out_params = handle_of(params);
   return {};
 }

@@ -16,6 +16,9 @@ namespace {
 // Separate cache lines, in pairs, for what different threads write.
 constexpr uint64_t kPieceAlignment = 128;
 
+// Stands for an executor's own set where generations of the module have their numbers.
+constexpr uint64_t kOwnGeneration = UINT64_MAX;
+
 uint64_t align_piece(uint64_t bytes) { return (bytes + kPieceAlignment - 1) / kPieceAlignment * kPieceAlignment; }
 
 Status no_memory() { return error(Code::OutOfMemory, "no memory for an executor"); }
@@ -53,7 +56,6 @@ void GraphExecutor::destroy(GraphExecutor* executor) {
 
 Status GraphExecutor::prepare(const ExecutorOptions& options) {
   report_ = module_->report();
-  parameters_ = module_->parameters();
   TIFFIN_TRY(make_slots(*entry_->inputs(), &inputs_));
   TIFFIN_TRY(make_slots(*entry_->outputs(), &outputs_));
   TIFFIN_TRY(allocate_memory(options.threads == 0 ? std::min(usable_core_count(), kMaxThreads) : options.threads));
@@ -120,7 +122,7 @@ Status GraphExecutor::make_steps() {
   return {};
 }
 
-uint8_t* GraphExecutor::address_of(const abi::Buffer& buffer) const {
+uint8_t* GraphExecutor::address_of(const abi::Buffer& buffer, const ParameterSet& parameters) const {
   const uint32_t index = buffer.index();
   switch (buffer.space()) {
     case abi::Space::Input:
@@ -132,7 +134,7 @@ uint8_t* GraphExecutor::address_of(const abi::Buffer& buffer) const {
     // Kernels write to neither of these; their pages are read-only.
     case abi::Space::Stored: {
       const uint64_t at = module_->artifact().storage_plan().table().stored()->Get(index)->offset();
-      return const_cast<uint8_t*>(parameters_->data().data()) + at + buffer.offset();
+      return const_cast<uint8_t*>(parameters.data().data()) + at + buffer.offset();
     }
     case abi::Space::Constant:
       return const_cast<uint8_t*>(module_->constant(index)) + buffer.offset();
@@ -140,8 +142,8 @@ uint8_t* GraphExecutor::address_of(const abi::Buffer& buffer) const {
   return nullptr;
 }
 
-void GraphExecutor::resolve_buffers() {
-  for (uint32_t i = 0; i < addresses_.size(); ++i) addresses_[i] = address_of(*entry_->buffers()->Get(i));
+void GraphExecutor::resolve_buffers(const ParameterSet& parameters) {
+  for (uint32_t i = 0; i < addresses_.size(); ++i) addresses_[i] = address_of(*entry_->buffers()->Get(i), parameters);
   for (Step& step : steps_) {
     const auto& indices = *step.table->buffers();
     for (uint32_t i = 0; i < indices.size(); ++i) step.buffers[i] = addresses_[indices.Get(i)];
@@ -216,7 +218,7 @@ Status GraphExecutor::bind_input(size_t index, const DLTensor& tensor) { return 
 Status GraphExecutor::bind_output(size_t index, const DLTensor& tensor) { return bind(outputs_[index], output_spec(index), tensor); }
 
 void GraphExecutor::set_parameters(Ref<ParameterSet> parameters) {
-  parameters_ = std::move(parameters);
+  own_parameters_ = std::move(parameters);
   is_resolved_ = false;
 }
 
@@ -230,14 +232,15 @@ Status GraphExecutor::load_parameters(params::ParamFile file, const params::Bind
 
 Status GraphExecutor::set_parameters(const params::ParamSource& source, const params::BindOptions& options) {
   const uint64_t start = now_ns();
-  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_source(module_->artifact(), source, parameters_.get(), options, report_));
+  const Ref<ParameterSet> base = parameters();
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_source(module_->artifact(), source, base.get(), options, report_));
   report_.add_phase("set_params", now_ns() - start);
   set_parameters(std::move(set));
   return {};
 }
 
-Status GraphExecutor::check_ready() const {
-  if (!parameters_) {
+Status GraphExecutor::check_ready(const ParameterSet* parameters) const {
+  if (parameters == nullptr) {
     TextBuilder names, keys;
     for (const params::ParamEntry& entry : module_->artifact().storage_plan().parameters()) {
       names.add_item("'%.*s'", static_cast<int>(entry.name.size()), entry.name.data());
@@ -265,8 +268,17 @@ Status GraphExecutor::kernel_failed(const Step& step, int32_t status) const {
 }
 
 Status GraphExecutor::run() {
-  TIFFIN_TRY(check_ready());
-  if (!is_resolved_) resolve_buffers();
+  if (own_parameters_) return run_on(own_parameters_.get(), kOwnGeneration);
+  const Generation* generation = module_->parameter_sets().begin_run(use_);
+  Status status = generation == nullptr ? run_on(nullptr, 0) : run_on(generation->set.get(), generation->number);
+  ParameterSets::end_run(use_);
+  return status;
+}
+
+Status GraphExecutor::run_on(const ParameterSet* parameters, uint64_t generation) {
+  TIFFIN_TRY(check_ready(parameters));
+  if (!is_resolved_ || resolved_generation_ != generation) resolve_buffers(*parameters);
+  resolved_generation_ = generation;
   if (is_profiling_) return run_profiled();
   for (const Step& step : steps_) {
     const int32_t status = workers_.run(step.work);

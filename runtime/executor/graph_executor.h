@@ -59,10 +59,10 @@ class GraphExecutor {
   // Writes this output to the caller's memory, under the same conditions.
   Status bind_output(size_t index, const DLTensor& tensor);
 
-  // Parameters of this executor alone, until others are given.
+  // Parameters of this executor alone, until others are given. Without them each run uses the module's current generation, to its end.
   void set_parameters(Ref<ParameterSet> parameters);
-  // The set in use; null while a weightless module has none.
-  const Ref<ParameterSet>& parameters() const { return parameters_; }
+  // Its own set, or the module's current one; null while a weightless module has none.
+  Ref<ParameterSet> parameters() const { return own_parameters_ ? own_parameters_ : module_->parameters(); }
   // Checks and binds a parameter file or a dictionary; a dictionary may be a subset once there is a current set.
   Status load_parameters(params::ParamFile file, const params::BindOptions& options);
   Status set_parameters(const params::ParamSource& source, const params::BindOptions& options);
@@ -101,16 +101,18 @@ class GraphExecutor {
     uint64_t ns;
   };
 
-  GraphExecutor(Ref<Module> module, const abi::Entry& entry) : module_(std::move(module)), entry_(&entry) {}
+  GraphExecutor(Ref<Module> module, const abi::Entry& entry) : module_(std::move(module)), entry_(&entry) { module_->parameter_sets().add_use(use_); }
+  ~GraphExecutor() { module_->parameter_sets().remove_use(use_); }
   static TensorSpec spec_of(const char* role, const abi::Value& value);
   Status prepare(const ExecutorOptions& options);
   Status make_slots(const flatbuffers::Vector<flatbuffers::Offset<abi::Value>>& values, std::span<Slot>* out_slots);
   Status allocate_memory(int threads);
   Status make_steps();
   Status bind(Slot& slot, const TensorSpec& spec, const DLTensor& tensor);
-  Status check_ready() const;
-  void resolve_buffers();
-  uint8_t* address_of(const abi::Buffer& buffer) const;
+  Status check_ready(const ParameterSet* parameters) const;
+  void resolve_buffers(const ParameterSet& parameters);
+  uint8_t* address_of(const abi::Buffer& buffer, const ParameterSet& parameters) const;
+  Status run_on(const ParameterSet* parameters, uint64_t generation);
   Status run_profiled();
   Status kernel_failed(const Step& step, int32_t status) const;
 
@@ -122,9 +124,11 @@ class GraphExecutor {
   std::span<Step> steps_;
   std::span<void*> addresses_;  // per buffer of the entry
   WorkerPool workers_;
-  Ref<ParameterSet> parameters_;
+  Ref<ParameterSet> own_parameters_;
+  GenerationUse use_;  // of the module's parameters
   LoadReport report_;
   bool is_resolved_ = false;
+  uint64_t resolved_generation_ = 0;  // whose addresses the steps hold
   bool has_run_ = false;
   bool is_profiling_ = false;
   uint64_t profiled_runs_ = 0;

@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cinttypes>
+#include <cstring>
 
 namespace tiffin::runtime {
 namespace {
@@ -42,5 +44,21 @@ Result<Pages> allocate_pages(uint64_t bytes) {
 }
 
 Result<Pages> reserve_pages(uint64_t bytes, uint64_t alignment) { return map_aligned(bytes, alignment, PROT_NONE, MAP_NORESERVE); }
+
+Status populate_pages(std::span<const uint8_t> bytes) {
+  constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, since Linux 5.14
+  if (bytes.empty()) return {};
+  const uintptr_t first = reinterpret_cast<uintptr_t>(bytes.data()) & ~(page_bytes() - 1);
+  auto* const start = reinterpret_cast<uint8_t*>(first);
+  const size_t length = static_cast<size_t>(bytes.data() + bytes.size() - start);
+  int result = 0;
+  do {
+    result = madvise(start, length, kPopulateRead);
+  } while (result != 0 && (errno == EINTR || errno == EAGAIN));
+  // What it answers for pages beyond the end of a file that was cut, and for a disk that fails.
+  if (result != 0 && (errno == EFAULT || errno == EHWPOISON)) return error(Code::Io, "cannot read the mapped weights: %s", strerror(errno));
+  if (result != 0) madvise(start, length, MADV_WILLNEED);
+  return {};
+}
 
 }  // namespace tiffin::runtime

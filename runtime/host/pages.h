@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "base/status.h"
@@ -44,5 +45,8 @@ Result<Pages> allocate_pages(uint64_t bytes);
 
 // An inaccessible span of `bytes`, its data aligned to `alignment` (a power of two). OutOfMemory.
 Result<Pages> reserve_pages(uint64_t bytes, uint64_t alignment);
+
+// Reads pages of a mapping ahead of their first use, as far as the system can; Io when the file behind them is gone or damaged.
+Status populate_pages(std::span<const uint8_t> bytes);
 
 }  // namespace tiffin::runtime

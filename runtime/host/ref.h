@@ -14,6 +14,13 @@ class Counted {
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
   void retain() { count_.fetch_add(1, std::memory_order_relaxed); }
+  // False when the last reference is gone already: for those who find an object without having one.
+  bool try_retain() {
+    int count = count_.load(std::memory_order_relaxed);
+    while (count > 0 && !count_.compare_exchange_weak(count, count + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+    }
+    return count > 0;
+  }
   // True when that was the last reference.
   bool release() { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 

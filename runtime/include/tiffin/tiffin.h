@@ -36,6 +36,7 @@ typedef struct tiffin_status tiffin_status;
 typedef struct tiffin_module tiffin_module;
 typedef struct tiffin_executor tiffin_executor;
 typedef struct tiffin_params tiffin_params;
+typedef struct tiffin_staged tiffin_staged;
 
 /* ---- status ---- */
 
@@ -76,6 +77,18 @@ typedef struct tiffin_report {
   const tiffin_report_phase* phases;
 } tiffin_report;
 
+/* Where the weights of all models of this process lie; each byte counts once, however many modules and executors use it. */
+typedef struct tiffin_memory_report {
+  size_t struct_bytes;
+  size_t set_count;       /* parameter sets alive */
+  uint64_t unique_bytes;  /* what they would take if no content were stored twice */
+  uint64_t shared_bytes;  /* in pages of files, which all processes that map the file share; or in the caller's memory */
+  uint64_t private_bytes; /* in memory of this process alone */
+} tiffin_memory_report;
+
+/* Safe at any time from any thread. Not in libtiffin_runtime_core.so. */
+TIFFIN_EXPORT tiffin_status* tiffin_report_memory(tiffin_memory_report* out_report) TIFFIN_NOEXCEPT;
+
 /* ---- module ---- */
 
 enum {
@@ -110,7 +123,7 @@ TIFFIN_EXPORT const char* tiffin_module_function_name(const tiffin_module* modul
 /* MissingFunction, with the names there are. */
 TIFFIN_EXPORT tiffin_status* tiffin_module_find_function(const tiffin_module* module, const char* name, size_t* out_index) TIFFIN_NOEXCEPT;
 
-/* The model's own tensors, as embedded. MissingParam for a weightless module. */
+/* The model's own tensors, of the current generation. MissingParam for a weightless module before the first commit. */
 TIFFIN_EXPORT tiffin_status* tiffin_module_get_params(const tiffin_module* module, tiffin_params** out_params) TIFFIN_NOEXCEPT;
 TIFFIN_EXPORT tiffin_status* tiffin_module_get_report(const tiffin_module* module, tiffin_report* out_report) TIFFIN_NOEXCEPT;
 
@@ -126,6 +139,53 @@ TIFFIN_EXPORT size_t tiffin_params_count(const tiffin_params* params) TIFFIN_NOE
 /* Name and value of one tensor, borrowed, read-only and compact. InvalidArgument, UnsupportedType (a type that DLPack lacks), OutOfMemory. */
 TIFFIN_EXPORT tiffin_status* tiffin_params_get(tiffin_params* params, size_t index, const char** out_name, DLTensor* out_tensor) TIFFIN_NOEXCEPT;
 TIFFIN_EXPORT void tiffin_params_free(tiffin_params* params) TIFFIN_NOEXCEPT;
+
+/* ---- params of a whole module that change while it runs. Not in libtiffin_runtime_core.so.
+ *
+ *   tiffin_staged* staged;
+ *   tiffin_status* status = tiffin_params_stage_file(module, "new.tfw", &staged);
+ *   if (status == NULL) status = tiffin_staged_verify(staged);
+ *   if (status == NULL) status = tiffin_staged_commit(staged);
+ *   tiffin_staged_free(staged);
+ *
+ * Each set has a number, its generation: embedded weights have 1, and every call that stages takes the next one. Executors without parameters of their
+ * own use the current generation: the one that was current when their run began, to that run's end. The current and the previous one are kept;
+ * others are freed as soon as no run uses them. These functions may be called from any thread while others run; a tiffin_staged belongs to one. ---- */
+
+/* Opens, checks and prepares a complete set of other values; nothing runs on it yet. Faults of single parameters are no failure here: they are listed
+ * by tiffin_staged_fault_name and refuse the commit. A .tfw of the same storage plan is mapped, read into the page cache and not copied.
+ * Io, Truncated, InvalidParams, DigestMismatch, FormatTooNew, UnsupportedType, OutOfMemory. */
+TIFFIN_EXPORT tiffin_status* tiffin_params_stage_file(tiffin_module* module, const char* path, tiffin_staged** out_staged) TIFFIN_NOEXCEPT;
+/* The same of tensors, which are read during the call only. */
+TIFFIN_EXPORT tiffin_status* tiffin_params_stage_tensors(tiffin_module* module, const char* const* names, const DLTensor* tensors, size_t count,
+                                                         tiffin_staged** out_staged) TIFFIN_NOEXCEPT;
+/* The current generation; 0 for a weightless module before the first commit. */
+TIFFIN_EXPORT uint64_t tiffin_params_generation(const tiffin_module* module) TIFFIN_NOEXCEPT;
+/* Makes a kept generation the current one; what was current is then the previous one. StaleGeneration for one that is not kept. */
+TIFFIN_EXPORT tiffin_status* tiffin_params_rollback(tiffin_module* module, uint64_t generation) TIFFIN_NOEXCEPT;
+
+enum {
+  TIFFIN_PARAMS_MISSING = 0,    /* the model has it, the set does not */
+  TIFFIN_PARAMS_UNEXPECTED = 1, /* the set has it, the model does not */
+  TIFFIN_PARAMS_MISMATCHED = 2  /* other type or shape, or other values of a frozen parameter */
+};
+
+/* The number that the set has, or will have, as the current one. */
+TIFFIN_EXPORT uint64_t tiffin_staged_generation(const tiffin_staged* staged) TIFFIN_NOEXCEPT;
+/* How many parameters have a fault of that kind, and their names; NULL beyond the last. */
+TIFFIN_EXPORT size_t tiffin_staged_fault_count(const tiffin_staged* staged, int kind) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT const char* tiffin_staged_fault_name(const tiffin_staged* staged, int kind, size_t index) TIFFIN_NOEXCEPT;
+/* What staging did: bytes mapped, copied, repacked. */
+TIFFIN_EXPORT tiffin_status* tiffin_staged_get_report(const tiffin_staged* staged, tiffin_report* out_report) TIFFIN_NOEXCEPT;
+/* Hashes all values again and compares them with the digests taken or read when staging: DigestMismatch; for a set with faults as commit. */
+TIFFIN_EXPORT tiffin_status* tiffin_staged_verify(tiffin_staged* staged) TIFFIN_NOEXCEPT;
+/* Makes the set the current one by exchanging one pointer, and does not wait for runs. A set with faults is refused with the first present of
+ * MissingParam, UnknownParam, ParamTypeMismatch, ParamShapeMismatch, ParamDigestMismatch; a second time, or after an abort, InvalidArgument. */
+TIFFIN_EXPORT tiffin_status* tiffin_staged_commit(tiffin_staged* staged) TIFFIN_NOEXCEPT;
+/* Lets the set go without a commit; no effect after one. */
+TIFFIN_EXPORT void tiffin_staged_abort(tiffin_staged* staged) TIFFIN_NOEXCEPT;
+/* Frees the handle; a set that was not committed is let go. */
+TIFFIN_EXPORT void tiffin_staged_free(tiffin_staged* staged) TIFFIN_NOEXCEPT;
 
 /* ---- executor ---- */
 
