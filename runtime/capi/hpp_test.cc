@@ -46,6 +46,32 @@ TEST_F(Hpp, GivesParameters) {
   EXPECT_FALSE(params->get(1));
 }
 
+TEST_F(Hpp, MeasuresSteps) {
+  const auto module = load();
+  ASSERT_TRUE(module);
+  auto executor = module->create_executor();
+  ASSERT_TRUE(executor);
+  const float x[4] = {};
+  EXPECT_TRUE(executor->set_input(0, tiffin::view<const float>(x, kShape)));
+  EXPECT_TRUE(executor->set_profiling(true));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(executor->run());
+  const std::vector<tiffin_step_profile> steps = executor->profile();
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].runs, 3u);
+  EXPECT_NE(steps[0].label, nullptr);
+  EXPECT_STREQ(executor->report().variant, module->report().variant);
+}
+
+TEST_F(Hpp, DeclinesParameterBytesOfNoKnownKind) {
+  const auto module = load();
+  ASSERT_TRUE(module);
+  auto executor = module->create_executor();
+  ASSERT_TRUE(executor);
+  const std::byte bytes[64] = {};
+  EXPECT_EQ(executor->load_params(bytes).error().code(), "InvalidParams");
+  EXPECT_EQ(tiffin::Params::load(bytes).error().code(), "InvalidParams");
+}
+
 TEST_F(Hpp, ErrorsCarryCodeRemedyAndDetails) {
   using Details = std::vector<std::pair<std::string_view, std::string_view>>;
   const auto module = load();

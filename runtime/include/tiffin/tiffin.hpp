@@ -185,6 +185,12 @@ class Params {
     if (tiffin_status* status = tiffin_params_load_file(TIFFIN_ABI_VERSION, path.c_str(), &handle)) return Error(status);
     return Params(handle);
   }
+  // The memory outlives the result.
+  static Result<Params> load(std::span<const std::byte> bytes) {
+    tiffin_params* handle = nullptr;
+    if (tiffin_status* status = tiffin_params_load_memory(TIFFIN_ABI_VERSION, bytes.data(), bytes.size(), &handle)) return Error(status);
+    return Params(handle);
+  }
   std::size_t size() const { return tiffin_params_count(handle_.get()); }
   Result<Entry> get(std::size_t index) const {
     const char* name = nullptr;
@@ -227,6 +233,10 @@ class Executor {
   Result<void> load_params(const std::string& path, bool new_weights = false) {
     return detail::done(tiffin_executor_load_params_file(handle_.get(), path.c_str(), new_weights ? 1 : 0));
   }
+  // The memory outlives the executor.
+  Result<void> load_params(std::span<const std::byte> bytes, bool new_weights = false) {
+    return detail::done(tiffin_executor_load_params_memory(handle_.get(), bytes.data(), bytes.size(), new_weights ? 1 : 0));
+  }
   Result<void> set_params(const std::vector<std::pair<std::string, DLTensor>>& tensors, bool new_weights = false) {
     std::vector<const char*> names;
     std::vector<DLTensor> values;
@@ -259,6 +269,25 @@ class Executor {
     if (tensor->dtype.code != kType.code || tensor->dtype.bits != kType.bits) return std::span<const T>{};
     const std::span<const int64_t> shape(tensor->shape, static_cast<std::size_t>(tensor->ndim));
     return std::span<const T>(static_cast<const T*>(tensor->data), detail::element_count(shape));
+  }
+
+  // Measures every step from now on, or no longer.
+  Result<void> set_profiling(bool is_on) { return detail::done(tiffin_executor_set_profiling(handle_.get(), is_on ? 1 : 0)); }
+  // A step of the network in the order of execution, and its time since profiling was switched on; texts are borrowed from the executor.
+  std::vector<tiffin_step_profile> profile() const {
+    std::vector<tiffin_step_profile> steps(tiffin_executor_step_count(handle_.get()));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      steps[i].struct_bytes = sizeof(tiffin_step_profile);
+      static_cast<void>(detail::done(tiffin_executor_get_step_profile(handle_.get(), i, &steps[i])));
+    }
+    return steps;
+  }
+  // The module's report with what this executor's parameters added; borrowed from the executor.
+  tiffin_report report() const {
+    tiffin_report report{};
+    report.struct_bytes = sizeof(report);
+    static_cast<void>(detail::done(tiffin_executor_get_report(handle_.get(), &report)));
+    return report;
   }
   tiffin_executor* handle() const { return handle_.get(); }
 
