@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "runtime/artifact/choose_variant.h"
 #include "runtime/artifact/testing_artifact.h"
 
 namespace tiffin::runtime {
@@ -169,26 +170,6 @@ TEST(Artifact, SaysWhatAnotherFileIs) {
   const Status absent = open_path("/absent.so");
   EXPECT_EQ(absent.code(), Code::Io);
   EXPECT_NE(std::string(absent.message()).find("/absent.so"), std::string::npos);
-}
-
-TEST(Artifact, ChoosesByMachineAndListsMissingFeatures) {
-  Spec spec;
-  spec.machine = host_machine() == EM_X86_64 ? EM_AARCH64 : EM_X86_64;
-  const auto foreign = open(testing::build(spec));
-  ASSERT_TRUE(foreign.has_value()) << foreign.error().message();
-  auto variant = choose_variant(*foreign);
-  ASSERT_FALSE(variant.has_value());
-  EXPECT_EQ(variant.error().code(), Code::NoVariant);
-  for (const char* word : {"aarch64", "x86-64"}) EXPECT_NE(std::string(variant.error().message()).find(word), std::string::npos);
-
-  spec.machine = host_machine();
-  spec.features = {"no-such-feature", "another-one"};
-  const auto wanting = open(testing::build(spec));
-  ASSERT_TRUE(wanting.has_value());
-  variant = choose_variant(*wanting);
-  ASSERT_FALSE(variant.has_value());
-  EXPECT_EQ(variant.error().code(), Code::MissingCpuFeature);
-  EXPECT_NE(std::string(variant.error().message()).find("no-such-feature, another-one"), std::string::npos);
 }
 
 TEST(Container, HashesSectionsAndFile) {

@@ -24,9 +24,18 @@ inline constexpr uint64_t kPage = 4096;
 inline constexpr uint64_t kCodeAddress = TIFFIN_SO_CODE_ADDRESS;
 inline constexpr uint64_t kConstantBytes = kPage;  // of the code section
 
+// A further variant, with the code and entries of the first.
+struct OtherVariant {
+  const char* target;
+  uint16_t machine;
+  std::vector<std::string> features;
+};
+
 struct Spec {
   uint16_t machine = host_machine();
+  uint16_t file_machine = 0;  // of the ELF header; 0: as above
   std::vector<std::string> features;
+  std::vector<OtherVariant> others;
   bool has_weights = true;
   std::vector<float> weights = {1, 2, 3, 4};
   float uniform = 10;                    // c
@@ -81,11 +90,16 @@ inline std::vector<uint8_t> program_bytes(const Spec& spec) {
       abi::CreateStepDirect(b, spec.step_kernel, &step_buffers, spec.units, spec.scratch_bytes, spec.grain, "mul_1, add_2")};
   const std::vector<flatbuffers::Offset<abi::Entry>> entries = {
       abi::CreateEntryDirect(b, "default", "graph", &inputs, &outputs, &buffers, &steps, 128, 128, 64)};
-  std::vector<flatbuffers::Offset<flatbuffers::String>> features;
-  for (const std::string& feature : spec.features) features.push_back(b.CreateString(feature));
-  const char* triple = spec.machine == EM_AARCH64 ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
-  const std::vector<flatbuffers::Offset<abi::Variant>> variants = {
-      abi::CreateVariantDirect(b, "llvm -mcpu=generic", triple, spec.machine, "generic", &features, spec.code_section.c_str(), &kernels, &entries)};
+  std::vector<flatbuffers::Offset<abi::Variant>> variants;
+  const auto add_variant = [&](const OtherVariant& variant) {
+    std::vector<flatbuffers::Offset<flatbuffers::String>> features;
+    for (const std::string& feature : variant.features) features.push_back(b.CreateString(feature));
+    const char* triple = variant.machine == EM_AARCH64 ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
+    variants.push_back(
+        abi::CreateVariantDirect(b, variant.target, triple, variant.machine, "generic", &features, spec.code_section.c_str(), &kernels, &entries));
+  };
+  add_variant({"llvm -mcpu=generic", spec.machine, spec.features});
+  for (const OtherVariant& variant : spec.others) add_variant(variant);
   return envelope(b, abi::Root::Program, abi::CreateProgramDirect(b, &constants, &variants));
 }
 
@@ -202,7 +216,7 @@ class Builder {
     elf.e_ident[EI_DATA] = ELFDATA2LSB;
     elf.e_ident[EI_VERSION] = EV_CURRENT;
     elf.e_type = ET_DYN;
-    elf.e_machine = spec_.machine;
+    elf.e_machine = spec_.file_machine == 0 ? spec_.machine : spec_.file_machine;
     elf.e_phoff = sizeof(elf);
     elf.e_phentsize = sizeof(Elf64_Phdr);
     elf.e_phnum = static_cast<uint16_t>(segments_.size());
