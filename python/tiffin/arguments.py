@@ -11,7 +11,7 @@ MOST = 2**63 - 1
 def number(value: Any, label: str, low: int, high: int) -> int:
     """Whatever counts as an integer, numpy's ones too; True and False do not."""
     try:
-        found = value.__index__()
+        found = int(value.__index__())
     except AttributeError:
         raise invalid_argument(f"{label} is {value!r}, expected is a number") from None
     if isinstance(value, bool) or not low <= found <= high:
@@ -24,7 +24,7 @@ def text(value: Any, label: str) -> str:
         value.encode("utf-8")
     except (AttributeError, UnicodeEncodeError):
         raise invalid_argument(f"{label} is {value!r}, expected is a text") from None
-    return value
+    return str(value)
 
 
 def path(value: Any, label: str) -> bytes:

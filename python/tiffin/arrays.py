@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between numpy's arrays, DLPack's producers and Tiffin's tensors. Layout and byte order are converted, element types never."""
-from typing import Any, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
@@ -139,7 +139,7 @@ def to_bound_tensor(value: Any, label: str, is_writable: bool) -> Tensor:
     raise invalid_argument(f"{label} is of type '{type(value).__name__}', expected is a tensor with memory of its own", "give a numpy array")
 
 
-def to_tensor_dict(tensors: Any, label: str = "parameter") -> dict:
+def to_tensor_dict(tensors: Any, label: str = "parameter") -> Dict[str, Tensor]:
     """Names and tensors of a mapping; InvalidArgument for what is none, or has keys that are no names."""
     try:
         items = list(tensors.items())

@@ -15,7 +15,7 @@ Path = Union[str, "os.PathLike[str]"]
 class CompiledModule(Module):
     """A module that can be exported, and runs in this process like a loaded one."""
 
-    def __init__(self, compiled: Any):
+    def __init__(self, compiled: _compiler.CompiledModule):
         super().__init__(None)
         self._compiled = compiled
 

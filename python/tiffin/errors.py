@@ -32,7 +32,7 @@ class Error(Exception):
         lines += [f"{name}: {_listed(value)}" for name, value in self.details.items()]
         return "\n  ".join(lines)
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return type(self), (self.code, self.message, self.remedy, self.details)
 
 

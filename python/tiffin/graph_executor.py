@@ -2,7 +2,7 @@
 """Runs one function of a module: inputs, parameters, run, outputs, profile."""
 import os
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Tuple, Union
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Tuple, Union
 
 from tiffin import _runtime
 from tiffin.arrays import Tensor, to_bound_tensor, to_tensor, to_tensor_dict
@@ -41,8 +41,8 @@ class GraphExecutor:
     Made by `module["default"](tiffin.cpu(0))`. Weights are the module's until set_input(**params) or load_params give this executor its own.
     """
 
-    _native: Any
-    _parameter_names: frozenset
+    _native: _runtime.Executor
+    _parameter_names: FrozenSet[str]
     _inputs: List[Tuple[str, str, Tuple[int, ...]]]
     _outputs: List[Tuple[str, str, Tuple[int, ...]]]
     _index: Dict[str, int]
@@ -57,7 +57,7 @@ class GraphExecutor:
         raise not_portable("an executor", "make one from the module in the other process")
 
     @classmethod
-    def _create(cls, native: Any, parameter_names: frozenset) -> "GraphExecutor":
+    def _create(cls, native: _runtime.Executor, parameter_names: FrozenSet[str]) -> "GraphExecutor":
         self = object.__new__(cls)
         self._native = native
         self._parameter_names = parameter_names
@@ -111,9 +111,9 @@ class GraphExecutor:
             raise invalid_argument(f"input '{name}' is given twice", "give it by position or by keyword")
 
     @staticmethod
-    def _checked_index(index: Any, role: str, specs: List) -> int:
+    def _checked_index(index: Any, role: str, specs: List[Any]) -> int:
         try:
-            number = index.__index__()
+            number = int(index.__index__())
         except AttributeError:
             raise invalid_argument(f"an {role} was named by a '{type(index).__name__}', expected is its name or index") from None
         if isinstance(index, bool) or not 0 <= number < len(specs):
