@@ -9,6 +9,8 @@
 #include <filesystem>
 
 #include "base/atomic_file.h"
+#include "base/status.h"
+#include "tools/commands/json_output.h"
 
 namespace tiffin::tools {
 namespace {
@@ -45,7 +47,7 @@ void remove_unfinished(const std::string& folder) {
 
 }  // namespace
 
-Interruption::Interruption(const std::vector<std::string>& outputs) {
+Interruption::Interruption(const std::vector<std::string>& outputs, bool json) : json_(json) {
   for (const std::string& output : outputs) {
     if (!output.empty()) folders_.push_back(folder_of(output));
   }
@@ -70,9 +72,9 @@ void Interruption::wait() {
     if (signal == kEnd && is_over_) return;
   }
   for (const std::string& folder : folders_) remove_unfinished(folder);
-  constexpr std::string_view kText = "tiffin: error[Cancelled]: interrupted, unfinished files were removed\n  remedy: start it again\n";
-  (void)!write(STDERR_FILENO, kText.data(), kText.size());
-  _exit(128 + signal);
+  const char* name = signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
+  report_failure(error(Code::Cancelled, "interrupted by %s, unfinished files were removed", name).with_remedy("start it again"), json_);
+  _exit(3);
 }
 
 }  // namespace tiffin::tools

@@ -10,11 +10,11 @@
 namespace tiffin::tools {
 
 // While it lives, SIGINT, SIGTERM and SIGHUP are taken by a thread of its own, which removes this process's unfinished files (AtomicFile's
-// temporaries) from the folders of the outputs, says so and ends the process with 128 + the signal's number. Made before other threads start, which
-// inherit the blocked signals. One at a time.
+// temporaries) from the folders of the outputs, reports Cancelled as any failure is reported and ends the process with 3. Made before other threads
+// start, which inherit the blocked signals. One at a time.
 class Interruption {
  public:
-  explicit Interruption(const std::vector<std::string>& outputs);
+  Interruption(const std::vector<std::string>& outputs, bool json);
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
   ~Interruption();
@@ -22,6 +22,7 @@ class Interruption {
  private:
   void wait();
   std::vector<std::string> folders_;
+  bool json_;
   std::atomic<bool> is_over_ = false;
   std::thread thread_;
 };

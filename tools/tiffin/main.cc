@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tiffin: compile, run, measure, inspect and check models and artifacts.
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -12,13 +13,14 @@
 namespace tiffin::tools {
 namespace {
 
+constexpr int kWrongUsage = 2;
+
 constexpr const char* kOwnUsage =
     "usage:\n"
     "  tiffin compile MODEL.onnx -o OUT.so [--target TARGET] [--params embed|external] [--params-out FILE] [--dim NAME=N]...\n"
     "    [--input-shape NAME=1x3x224x224]... [-O 0|1|2|3] [--threads N] [--name NET] [--entry NAME] [--dump DIR] [--stop-after PASS]\n"
     "    [--skip PASS]... [--strict] [--json] [--quiet]\n"
-    "  tiffin targets [--json]\n"
-    "and the commands that need no compiler, ";
+    "  tiffin targets [--json]\n";
 
 int dispatch(int count, char** words) {
   const char* word = count > 1 ? words[1] : "";
@@ -26,8 +28,10 @@ int dispatch(int count, char** words) {
   if (strcmp(word, "targets") == 0) return targets_command(count - 1, words + 1);
   if (is_shared_command(word)) return run_command(count, words, "tiffin", &compiler_extensions());
   const bool is_question = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
-  if (strcmp(word, "--version") != 0) fputs(kOwnUsage, is_question ? stdout : stderr);
-  return run_program(count, words, "tiffin", &compiler_extensions());
+  if (is_question) fputs(kOwnUsage, stdout);
+  const int status = run_program(count, words, "tiffin", &compiler_extensions());
+  if (status == kWrongUsage) fputs(kOwnUsage, stderr);  // below the error, which comes first
+  return status;
 }
 
 int fail(const Status& status, int count, char** words) {
@@ -40,6 +44,7 @@ int fail(const Status& status, int count, char** words) {
 
 int main(int count, char** words) {
   using namespace tiffin;
+  signal(SIGXFSZ, SIG_IGN);  // a file that grows over the limit is a failed write, with a message
   try {
     return tools::dispatch(count, words);
   } catch (const std::bad_alloc&) {
