@@ -111,6 +111,7 @@ def write_inputs(folder):
     np.save(folder / "objects.npy", np.array([None]), allow_pickle=True)
     whole = (folder / "right.npy").read_bytes()
     (folder / "cut.npy").write_bytes(whole[:-5])
+    (folder / "trailing.npy").write_bytes(whole + b"abc")
     (folder / "head.npy").write_bytes(whole[:9])
     (folder / "text.npy").write_text("1 2 3\n")
 

@@ -51,6 +51,19 @@ Status InputFile::read(void* out, uint64_t bytes) {
   return {};
 }
 
+Status InputFile::expect_end() {
+  if (is_regular_) {
+    if (remaining_ == 0) return {};
+    return error(Code::InvalidInput, "%llu bytes follow its end, 0 are expected", static_cast<unsigned long long>(remaining_));
+  }
+  for (uint8_t byte = 0;;) {
+    const ssize_t count = ::read(descriptor_, &byte, 1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return failed("read", path_);
+    return count == 0 ? Status() : error(Code::InvalidInput, "bytes follow its end, 0 are expected");
+  }
+}
+
 Status out_of_memory() { return error(Code::OutOfMemory, "no memory is left"); }
 
 Result<Array<char>> joined_path(const char* folder, const char* name) {

@@ -26,6 +26,8 @@ class InputFile {
 
   // The next `bytes` bytes. InvalidInput when the file ends before, Io.
   Status read(void* out, uint64_t bytes);
+  // InvalidInput when anything is left, Io.
+  Status expect_end();
 
  private:
   InputFile(const char* path, int descriptor) : path_(path), descriptor_(descriptor) {}

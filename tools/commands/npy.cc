@@ -76,6 +76,7 @@ Result<HostTensor> read_elements(InputFile& file, const NpyHeader& header) {
   }
   TIFFIN_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::create(header.dtype, shape, header.item_bytes));
   TIFFIN_TRY(file.read(tensor.bytes(), tensor.size_bytes()));
+  TIFFIN_TRY(file.expect_end());
   const bool is_complex = header.dtype == DType::Complex64 || header.dtype == DType::Complex128;
   if (header.is_big_endian) swap_bytes(tensor.bytes(), tensor.num_elements() * (is_complex ? 2 : 1), header.item_bytes / (is_complex ? 2 : 1));
   if (header.dtype == DType::Bool) {

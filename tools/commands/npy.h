@@ -21,7 +21,7 @@ struct NpyHeader {
 Result<NpyHeader> parse_npy_header(const char* text, size_t length);
 
 // Reads a file into row-major little-endian elements; big-endian and Fortran-ordered ones are converted, bools made 0 or 1. Io when it cannot be
-// read, InvalidInput when it is no array or ends too early.
+// read, InvalidInput when it is no array, ends too early or has more bytes than the array.
 Result<HostTensor> read_npy(const char* path);
 
 // Writes a compact row-major tensor; types that numpy lacks become raw |V1 or |V2 elements, 4- and 2-bit ones one to a byte. Io. A failure leaves no

@@ -145,7 +145,9 @@ Result<NpyHeader> parse_npy_header(const char* text, size_t length) {
   while (!cursor.take('}')) {
     std::string_view key;
     if (!cursor.take_text(&key) || !cursor.take(':')) return malformed("a key");
+    const unsigned before = seen;
     TIFFIN_TRY(parse_field(cursor, key, &header, &seen));
+    if (seen == before) return error(Code::InvalidInput, "the .npy header has the key '%.*s' twice", static_cast<int>(key.size()), key.data());
     if (cursor.take(',')) continue;
     if (cursor.take('}')) break;
     return malformed("its end");

@@ -123,6 +123,9 @@ TEST_F(Npy, RefusesWhatIsNoArrayOfNumbers) {
     EXPECT_EQ(code_of(file_bytes(header("'<f4'", shape), "abcd")), Code::InvalidInput) << shape;
   }
   EXPECT_EQ(code_of(file_bytes("{'descr': '<f4', 'shape': (1,)}", "abcd")), Code::InvalidInput);
+  EXPECT_EQ(code_of(file_bytes("{'descr': '<f4', 'descr': '|V1', 'fortran_order': False, 'shape': (1,)}", "a")), Code::InvalidInput);
+  EXPECT_EQ(code_of(file_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'shape': (1,)}", "abcd")), Code::InvalidInput);
+  EXPECT_EQ(code_of(good + "x"), Code::InvalidInput);
   EXPECT_EQ(code_of(file_bytes(header("'<f4'", "(1,)") + "x", "abcd")), Code::InvalidInput);
 }
 
