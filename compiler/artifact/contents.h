@@ -11,6 +11,7 @@
 #include "abi/artifact.h"
 #include "abi/artifact_generated.h"
 #include "base/array.h"
+#include "base/digest.h"
 #include "base/status.h"
 #include "compiler/codegen/target.h"
 #include "compiler/plan/plan.h"
@@ -44,7 +45,8 @@ struct Contents {
   std::vector<Attachment> attachments;
   std::vector<uint8_t> golden;  // the section's bytes; empty: none
   bool embed_params = true;
-  ReadParameter read_parameter;
+  ReadParameter read_parameter;  // empty: the weights are not at hand, which then cannot be embedded
+  std::vector<Digest> digests;   // of the parameters, in the storage plan's order, where they are known already; else empty
 };
 
 // One variant. `options` go into the manifest, in order; the plan's tensors are kept alive by their owners.

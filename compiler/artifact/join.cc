@@ -85,13 +85,19 @@ Result<std::vector<uint32_t>> match_parameters(const abi::StoragePlanT& ours, co
   return matched;
 }
 
+Result<bool> is_same_value(const Contents& ours, size_t index, const Contents& theirs, size_t their_index) {
+  if (!ours.digests.empty() && !theirs.digests.empty()) return ours.digests[index] == theirs.digests[their_index];
+  Array<uint8_t> scratch, their_scratch;
+  TIFFIN_ASSIGN_OR_RETURN(const auto a, ours.read_parameter(index, scratch));
+  TIFFIN_ASSIGN_OR_RETURN(const auto b, theirs.read_parameter(their_index, their_scratch));
+  return a.data() == b.data() || std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
 Status compare_parameters(const Contents& ours, const Contents& theirs, const std::vector<uint32_t>& matched) {
   std::vector<std::string> different;
-  Array<uint8_t> scratch, their_scratch;
   for (size_t i = 0; i < matched.size(); ++i) {
-    TIFFIN_ASSIGN_OR_RETURN(const auto a, ours.read_parameter(matched[i], scratch));
-    TIFFIN_ASSIGN_OR_RETURN(const auto b, theirs.read_parameter(i, their_scratch));
-    if (a.data() != b.data() && !std::equal(a.begin(), a.end(), b.begin(), b.end())) different.push_back(theirs.storage.parameters[i]->name);
+    TIFFIN_ASSIGN_OR_RETURN(const bool is_same, is_same_value(ours, matched[i], theirs, i));
+    if (!is_same) different.push_back(theirs.storage.parameters[i]->name);
   }
   if (different.empty()) return {};
   return error(Code::ParamDigestMismatch, "the artifacts hold different weights under the same names: %s", quoted_list(different).c_str())
@@ -187,6 +193,26 @@ Status compare_targets(const Contents& ours, const Contents& theirs) {
   return {};
 }
 
+// Weights are taken from whichever has them: their parameters are numbered as ours first.
+void take_weights(Contents& into, Contents& other, const std::vector<uint32_t>& matched) {
+  if (into.embed_params || !other.embed_params) return;
+  std::vector<uint32_t> theirs(matched.size());
+  for (uint32_t i = 0; i < matched.size(); ++i) theirs[matched[i]] = i;
+  into.embed_params = true;
+  into.read_parameter = [theirs = std::move(theirs), read = std::move(other.read_parameter)](size_t index, Array<uint8_t>& scratch) {
+    return read(theirs[index], scratch);
+  };
+}
+
+void add_attachments(Contents& into, std::vector<Attachment> others) {
+  for (Attachment& other : others) {
+    const bool is_there = std::any_of(into.attachments.begin(), into.attachments.end(), [&](const Attachment& own) {
+      return own.kind == other.kind && own.name == other.name && own.bytes == other.bytes;
+    });
+    if (!is_there) into.attachments.push_back(std::move(other));
+  }
+}
+
 }  // namespace
 
 Status join(Contents& into, Contents other) {
@@ -205,6 +231,9 @@ Status join(Contents& into, Contents other) {
     into.program.variants.push_back(std::move(other.program.variants[i]));
     into.code.push_back(std::move(other.code[i]));
   }
+  take_weights(into, other, matched);
+  add_attachments(into, std::move(other.attachments));
+  if (into.golden.empty()) into.golden = std::move(other.golden);
   return {};
 }
 

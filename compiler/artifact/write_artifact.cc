@@ -114,9 +114,7 @@ class Writer {
   tiffin_artifact_header header_{};
 };
 
-std::string code_name(const VariantCode& code, size_t index) {
-  return (code.kind == TIFFIN_SECTION_CODE ? "code." : "ir.") + std::to_string(index);
-}
+std::string code_name(const VariantCode& code, size_t index) { return (code.kind == TIFFIN_SECTION_CODE ? "code." : "ir.") + std::to_string(index); }
 
 std::string attachment_section(const Attachment& attachment, size_t index) {
   const char* kind = attachment.kind == TIFFIN_SECTION_LIBRARY ? "library." : attachment.kind == TIFFIN_SECTION_SOURCE ? "source." : "file.";
@@ -196,7 +194,11 @@ Status Writer::make_sections() {
   const std::vector<uint8_t> storage_bytes = serialize(contents_.storage);
   TIFFIN_ASSIGN_OR_RETURN(params::StoragePlan storage, params::StoragePlan::read(storage_bytes));
   storage_.emplace(std::move(storage));
-  TIFFIN_ASSIGN_OR_RETURN(parameter_digests_, params::parameter_digests(*storage_, reader_of(contents_)));
+  if (contents_.digests.empty()) {
+    TIFFIN_ASSIGN_OR_RETURN(parameter_digests_, params::parameter_digests(*storage_, reader_of(contents_)));
+  } else if (!parameter_digests_.append(contents_.digests)) {
+    return error(Code::OutOfMemory, "no memory for %zu digests", contents_.digests.size());
+  }
   abi::ProgramT program = contents_.program;
   for (size_t i = 0; i < program.variants.size(); ++i) program.variants[i]->code_section = code_name(contents_.code[i], i);
 

@@ -10,8 +10,10 @@
 #include "compiler/artifact/write_artifact.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/sha256.h"
+#include "compiler/driver/check_interface.h"
+#include "compiler/driver/creation_time.h"
 #include "compiler/driver/pipeline.h"
-#include "compiler/import/onnx/import_onnx.h"
+#include "compiler/driver/read_model.h"
 #include "compiler/kernel/printer.h"
 #include "compiler/plan/build_plan.h"
 
@@ -44,15 +46,6 @@ std::vector<std::pair<std::string, std::string>> manifest_options(const CompileO
   for (const auto& [name, shape] : options.input_shapes) out.emplace_back("input_shape." + name, graph::to_string(shape));
   for (const std::string& name : options.skip) out.emplace_back("skip", name);
   return out;
-}
-
-// SOURCE_DATE_EPOCH (reproducible-builds.org) when it is set; no time otherwise, so that equal inputs always give equal bytes.
-std::optional<int64_t> creation_time() {
-  const char* text = std::getenv("SOURCE_DATE_EPOCH");
-  if (text == nullptr || *text == 0) return std::nullopt;
-  char* end = nullptr;
-  const long long seconds = std::strtoll(text, &end, 10);
-  return *end == 0 ? std::optional<int64_t>(seconds) : std::nullopt;
 }
 
 Status dump_plan(const plan::Plan& plan, const std::string& folder) {
@@ -125,8 +118,9 @@ Status make_dump_folder(const std::string& folder) {
 // Compiles the graph for one target and adds it to the module; `share` is this target's part of the whole work, from `done` on.
 class VariantCompiler {
  public:
-  VariantCompiler(const CompileOptions& options, const graph::ModelFacts& facts, CompiledModule::State& state)
-      : options_(options), facts_(facts), state_(state) {
+  // `declared_dtypes` are those of the model file's outputs, as check_interface wants them.
+  VariantCompiler(const CompileOptions& options, const graph::ModelFacts& facts, std::vector<DType> declared_dtypes, CompiledModule::State& state)
+      : options_(options), facts_(facts), declared_dtypes_(std::move(declared_dtypes)), state_(state) {
     if (!options.net_name.empty()) facts_.name = options.net_name;
   }
 
@@ -144,6 +138,7 @@ class VariantCompiler {
     runner.skip = options_.skip;
     runner.stop = options_.stop;
     TIFFIN_TRY(run_pipeline(graph, context, runner, nullptr));
+    TIFFIN_TRY(check_interface(graph, declared_dtypes_));
 
     tell("plan", 0.3);
     plan::PlanOptions plan_options;
@@ -176,6 +171,7 @@ class VariantCompiler {
 
   const CompileOptions& options_;
   graph::ModelFacts facts_;
+  std::vector<DType> declared_dtypes_;
   CompiledModule::State& state_;
 };
 
@@ -191,7 +187,7 @@ Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<codegen::Target> targets, parse_targets(options.targets));
   if (targets.size() > 1) return error(Code::InvalidArgument, "%zu targets are given for a graph, which is compiled for one", targets.size());
   auto state = std::make_unique<CompiledModule::State>();
-  TIFFIN_TRY(VariantCompiler(options, facts, *state).add(std::move(graph), targets[0], 0, 1, options.dump_folder));
+  TIFFIN_TRY(VariantCompiler(options, facts, {}, *state).add(std::move(graph), targets[0], 0, 1, options.dump_folder));
   return CompiledModule(std::move(state));
 }
 
@@ -207,11 +203,10 @@ Result<CompiledModule> compile_onnx(const std::string& path, const CompileOption
   const double share = 1.0 / static_cast<double>(targets.size());
   for (size_t i = 0; i < targets.size(); ++i) {
     // The passes change the graph, so every variant begins with one of its own; the weights stay in the mapped file.
-    TIFFIN_ASSIGN_OR_RETURN(import::ImportedModel model, import::import_onnx(path, import_options));
-    TIFFIN_TRY(import::check_open_dims(model.graph));
+    TIFFIN_ASSIGN_OR_RETURN(import::ImportedModel model, read_model(path, import_options));
     model.facts.sha256 = sha256;
     model.facts.name = std::filesystem::path(path).stem().string();
-    VariantCompiler compiler(options, model.facts, *state);
+    VariantCompiler compiler(options, model.facts, model.output_dtypes, *state);
     TIFFIN_TRY(compiler.add(std::move(model.graph), targets[i], static_cast<double>(i) * share, share, dump_folder_of(options, i)));
   }
   return CompiledModule(std::move(state));

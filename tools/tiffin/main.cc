@@ -17,14 +17,17 @@ constexpr int kWrongUsage = 2;
 
 constexpr const char* kOwnUsage =
     "usage:\n"
-    "  tiffin compile MODEL.onnx -o OUT.so [--target TARGET] [--params embed|external] [--params-out FILE] [--dim NAME=N]...\n"
+    "  tiffin compile MODEL.onnx -o OUT.so|OUT.tar [--target TARGET]... [--targets portable] [--params embed|external] [--params-out FILE] [--dim "
+    "NAME=N]...\n"
     "    [--input-shape NAME=1x3x224x224]... [-O 0|1|2|3] [--threads N] [--name NET] [--entry NAME] [--dump DIR] [--stop-after PASS]\n"
     "    [--skip PASS]... [--strict] [--json] [--quiet]\n"
+    "  tiffin bundle -o OUT.tar A.so B.so ...\n"
     "  tiffin targets [--json]\n";
 
 int dispatch(int count, char** words) {
   const char* word = count > 1 ? words[1] : "";
   if (strcmp(word, "compile") == 0) return compile_command(count - 1, words + 1);
+  if (strcmp(word, "bundle") == 0) return bundle_command(count - 1, words + 1);
   if (strcmp(word, "targets") == 0) return targets_command(count - 1, words + 1);
   if (is_shared_command(word)) return run_command(count, words, "tiffin", &compiler_extensions());
   const bool is_question = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;

@@ -20,12 +20,28 @@ std::string native_target() {
   return target.has_value() ? target->text : std::string();
 }
 
+// {feature: [what it implies]} and {cpu: [its features]}, of the features that code may use.
+nlohmann::ordered_json feature_tables(const codegen::CpuTable& table) {
+  const auto names = [&](uint32_t mask) {
+    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < table.features.size(); ++i) {
+      if ((mask >> i & 1) != 0) out.push_back(table.features[i]);
+    }
+    return out;
+  };
+  nlohmann::ordered_json out = {{"features", nlohmann::ordered_json::object()}, {"cpu_features", nlohmann::ordered_json::object()}};
+  for (size_t i = 0; i < table.features.size(); ++i) out["features"][table.features[i]] = names(table.implied[i]);
+  for (const auto& [cpu, mask] : table.cpus) out["cpu_features"][cpu] = names(mask);
+  return out;
+}
+
 Status print_json() {
   nlohmann::ordered_json out;
   out["native"] = native_target();
   out["targets"] = nlohmann::ordered_json::array();
   for (const char* architecture : kArchitectures) {
     out["targets"].push_back({{"kind", "llvm"}, {"triple", fmt::format("{}-linux-gnu", architecture)}, {"cpus", codegen::known_cpus(architecture)}});
+    out["targets"].back().update(feature_tables(codegen::cpu_table(architecture)));
   }
   fmt::print("{}\n", out.dump());
   return flush_output();
