@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Target: what to compile for, parsed from the words a user types ("llvm -mcpu=x86-64-v3", "llvm -mtriple=aarch64-linux-gnu") and resolved
-// to a triple, a CPU and the exact features that code generation may use.
+// to a triple, a CPU and the exact features that code generation may use. "portable-ir" makes no code: kernels stay data, which any machine
+// interprets.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,12 @@ namespace tiffin::codegen {
 struct Target {
   std::string text;  // normalised: "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 [-mattr=+f,…]", native resolved
   std::string triple, cpu;
-  uint16_t elf_machine = 0;           // 62 x86-64, 183 aarch64
+  uint16_t elf_machine = 0;           // 62 x86-64, 183 aarch64, 0 portable
   std::vector<std::string> features;  // that code may use and a machine must have, sorted, LLVM's names, from the allow-list of architecture §5
   kernel::Machine machine;
+
+  // Kernels as data: machine code of no kind, no features.
+  bool is_portable() const { return elf_machine == 0; }
 };
 
 // UnsupportedTarget for an unknown kind, triple, CPU or feature; nearest known names stand in the message. TVM's CPU names (core-avx2) are LLVM's.
@@ -26,7 +30,8 @@ Result<Target> parse_target(const std::string& words);
 // CPU names that parse_target accepts for a triple's architecture ("x86_64", "aarch64").
 std::vector<std::string> known_cpus(const std::string& architecture);
 
-// Position-independent code of all kernels: constants, then (page aligned) instructions; no relocation, no import, no writable data.
+// Of a portable target: the kernels' records (docs/architecture/portable_ir.md), one behind the other. Otherwise position-independent code of all
+// kernels: constants, then (page aligned) instructions; no relocation, no import, no writable data.
 struct CodeBlob {
   std::vector<uint8_t> bytes;
   uint64_t text_offset = 0;   // of the first instruction

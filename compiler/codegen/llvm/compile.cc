@@ -11,6 +11,7 @@
 #include "compiler/codegen/llvm/link.h"
 #include "compiler/codegen/llvm/object.h"
 #include "compiler/kernel/printer.h"
+#include "compiler/kernel/serialize.h"
 #include "compiler/kernel/verifier.h"
 
 namespace tiffin::codegen {
@@ -75,9 +76,22 @@ Status compile_all(std::span<const kernel::Kernel* const> kernels, const Target&
   return {};
 }
 
+// The records of kernels that stay data.
+Result<CodeBlob> serialize_kernels(std::span<const kernel::Kernel* const> kernels) {
+  CodeBlob blob;
+  for (const kernel::Kernel* kernel : kernels) {
+    TIFFIN_TRY(kernel::verify(*kernel));
+    TIFFIN_ASSIGN_OR_RETURN(const std::vector<uint8_t> record, kernel::serialize_kernel(*kernel));
+    blob.functions.push_back({blob.bytes.size(), record.size()});
+    blob.bytes.insert(blob.bytes.end(), record.begin(), record.end());
+  }
+  return blob;
+}
+
 }  // namespace
 
 Result<CodeBlob> compile_kernels(std::span<const kernel::Kernel* const> kernels, const Target& target, const CodegenOptions& options) {
+  if (target.is_portable()) return serialize_kernels(kernels);
   static std::mutex one_at_a_time;  // LLVM's options and LLD's state are process-wide
   const std::lock_guard lock(one_at_a_time);
   TIFFIN_TRY(prepare_llvm());

@@ -29,6 +29,8 @@ constexpr std::string_view kX86Features[] = {
 };
 constexpr std::string_view kArmFeatures[] = {"bf16", "dotprod", "fullfp16", "i8mm", "neon"};
 
+constexpr const char* kPortableKind = "portable-ir";
+
 struct Architecture {
   const char* name;      // of the triple
   const char* baseline;  // CPU of a triple without -mcpu
@@ -98,7 +100,7 @@ Result<Words> parse_words(const std::string& text) {
   for (const std::string& word : split(text, ' ')) words.push_back(word);
   if (words.empty()) words = {"llvm"};
   if (words[0] != "llvm") {
-    return error(Code::UnsupportedTarget, "target '%s' has the unknown kind '%s', expected 'llvm'", text.c_str(), words[0].c_str());
+    return error(Code::UnsupportedTarget, "target '%s' has the unknown kind '%s', expected 'llvm' or 'portable-ir'", text.c_str(), words[0].c_str());
   }
   Words result;
   for (size_t i = 1; i < words.size(); ++i) {
@@ -211,6 +213,16 @@ std::string difference(const std::vector<std::string>& usual, const std::vector<
   return join(parts);
 }
 
+// The interpreter's own costs decide: it pays for each instruction, so lanes are many and masks save the code for rests; it has no use for FMA, which
+// a plain CPU cannot round once. Blocks and panels are those of AVX-512, whose storage plan it thereby shares.
+Target portable_target() {
+  Target target;
+  target.text = target.triple = target.cpu = kPortableKind;
+  target.machine.vector_bytes = 64;
+  target.machine.has_masks = true;
+  return target;
+}
+
 }  // namespace
 
 std::vector<std::string> known_cpus(const std::string& architecture_name) {
@@ -228,6 +240,7 @@ std::vector<std::string> known_cpus(const std::string& architecture_name) {
 }
 
 Result<Target> parse_target(const std::string& words) {
+  if (split(words, ' ') == std::vector<std::string>{kPortableKind}) return portable_target();
   TIFFIN_TRY(prepare_llvm());
   TIFFIN_ASSIGN_OR_RETURN(Words parsed, parse_words(words));
   const std::string host_triple = llvm::sys::getDefaultTargetTriple();

@@ -39,6 +39,14 @@ TEST(Target, levels_give_vector_widths) {
   EXPECT_EQ(v3.elf_machine, 62);
 }
 
+TEST(Target, portable_kernels_are_for_no_machine) {
+  const Target portable = parsed(" portable-ir ");
+  EXPECT_EQ(portable.text, "portable-ir");
+  EXPECT_TRUE(portable.is_portable() && portable.features.empty() && !portable.machine.has_fma);
+  EXPECT_FALSE(parsed("llvm -mcpu=x86-64-v2 -mtriple=x86_64-linux-gnu").is_portable());
+  expect_refused("portable-ir -mcpu=x86-64-v2", "portable-ir");
+}
+
 TEST(Target, features_are_of_the_allow_list_alone) {
   const Target zen = parsed("llvm -mtriple=x86_64-linux-gnu -mcpu=znver3");
   EXPECT_TRUE(has(zen, "avx2") && has(zen, "movbe") && has(zen, "lzcnt"));
