@@ -60,7 +60,8 @@ Status Checker::check_constants() const {
 }
 
 Status Checker::check_kernels(const abi::Variant& variant) const {
-  const Section* code = container_.find(TIFFIN_SECTION_CODE, {variant.code_section()->c_str(), variant.code_section()->size()});
+  const tiffin_section_kind kind = is_data(variant) ? TIFFIN_SECTION_KERNEL_IR : TIFFIN_SECTION_CODE;
+  const Section* code = container_.find(kind, {variant.code_section()->c_str(), variant.code_section()->size()});
   if (code == nullptr || variant.code_section()->size() == 0) return damaged("there is no code section '%s'", variant.code_section()->c_str());
   for (const abi::Kernel* kernel : *variant.kernels()) {
     if (kernel->code_offset() >= code->code_start && kernel->code_bytes() > 0 && is_inside(kernel->code_offset(), kernel->code_bytes(), code->length))

@@ -3,12 +3,11 @@
 
 #include <elf.h>
 
+#include "runtime/artifact/check_program.h"
 #include "runtime/host/cpu.h"
 
 namespace tiffin::runtime {
 namespace {
-
-bool is_data(const abi::Variant& variant) { return variant.machine() == EM_NONE; }
 
 // In a shared object the whole file is for one machine; a bundle is for any.
 uint16_t machine_of(const Artifact& artifact, const abi::Variant& variant, const Machine& machine) {

@@ -76,7 +76,7 @@ Status GraphExecutor::make_slots(const flatbuffers::Vector<flatbuffers::Offset<a
 }
 
 Status GraphExecutor::allocate_memory(int threads) {
-  const uint64_t scratch_bytes = align_piece(entry_->scratch_bytes());
+  const uint64_t scratch_bytes = align_piece(module_->scratch_bytes(*entry_));
   uint64_t total = align_piece(entry_->arena_bytes());
   bool is_too_large = false;
   const auto place = [&](uint64_t bytes) {
@@ -116,7 +116,10 @@ Status GraphExecutor::make_steps() {
     const abi::Step& table = *tables.Get(i);
     steps[i].table = &table;
     steps[i].buffers = pointers;
-    steps[i].work = {module_->kernel(table.kernel()), pointers, table.units(), table.grain()};
+    steps[i].work = module_->work(table.kernel());
+    steps[i].work.buffers = pointers;
+    steps[i].work.units = table.units();
+    steps[i].work.grain = table.grain();
     pointers += table.buffers()->size();
   }
   return {};
@@ -264,6 +267,7 @@ Status GraphExecutor::kernel_failed(const Step& step, int32_t status) const {
   if (status == TIFFIN_KERNEL_INDEX_OUT_OF_RANGE) {
     return error(Code::IndexOutOfRange, "an index that '%s' reads lies outside the axis that it indexes", label);
   }
+  if (status < 0) return error(Code::NotAnArtifact, "the artifact is damaged: the kernel of '%s' leaves its buffers or does not end", label);
   return error(Code::Internal, "the kernel of '%s' gives status %d", label, status);
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/dtype.h"
+#include "runtime/artifact/check_program.h"
 #include "runtime/artifact/choose_variant.h"
 #include "runtime/host/clock.h"
 
@@ -49,6 +50,14 @@ Status Module::load_code(const LoadOptions& options) {
   return {};
 }
 
+Status Module::load_kernels() {
+  TIFFIN_ASSIGN_OR_RETURN(InterpretedKernels kernels, InterpretedKernels::load(artifact_, *variant_, arena_));
+  report_.copied_bytes += kernels.section_bytes();
+  interpreted_.emplace(kernels);
+  report_.add_fallback("interpreter: the kernels of the chosen variant are data");
+  return {};
+}
+
 // The bytes of the section, 64-byte aligned: mapped if they can be, else copied.
 Result<std::span<const uint8_t>> Module::constants_section(const LoadOptions& options) {
   const Container& container = artifact_.container();
@@ -87,8 +96,10 @@ Status Module::load_constants(const LoadOptions& options) {
 
 Status Module::prepare(const LoadOptions& options) {
   const uint64_t start = now_ns();
-  TIFFIN_ASSIGN_OR_RETURN(variant_, choose_variant(artifact_));
-  TIFFIN_TRY(load_code(options));
+  Machine machine = this_machine();
+  machine.runs_code = options.trust != Trust::Data;
+  TIFFIN_ASSIGN_OR_RETURN(variant_, choose_variant(artifact_, machine));
+  TIFFIN_TRY(is_data(*variant_) ? load_kernels() : load_code(options));
   TIFFIN_TRY(load_constants(options));
   const uint64_t mapped = now_ns();
   report_.add_phase("map", mapped - start);

@@ -9,16 +9,21 @@
 #include "base/status.h"
 #include "runtime/artifact/artifact.h"
 #include "runtime/device/cpu/code_image.h"
+#include "runtime/executor/interpreted_kernels.h"
 #include "runtime/executor/load_report.h"
 #include "runtime/executor/parameter_sets.h"
 #include "runtime/host/ref.h"
 
 namespace tiffin::runtime {
 
+// What an artifact may bring along that this process will execute.
+enum class Trust : uint8_t { Native, Data };  // Data: no code, only kernels as data
+
 struct LoadOptions {
   VerifyLevel verify = VerifyLevel::Code;
   bool copy = false;    // code and weights into private memory, so that the file may change or vanish
   bool strict = false;  // a fallback is an error
+  Trust trust = Trust::Native;
 };
 
 // Safe to use from many threads; executors keep it alive.
@@ -42,7 +47,16 @@ class Module : public Counted {
   // Its generations. Changing them is what a module, otherwise immutable, lets through a const reference.
   ParameterSets& parameter_sets() const { return sets_; }
 
-  tiffin_kernel_function kernel(uint32_t index) const { return code_->function_at(variant_->kernels()->Get(index)->code_offset()); }
+  // The kernel of that number, as work without buffers and units.
+  Work work(uint32_t kernel) const {
+    if (interpreted_.has_value()) return interpreted_->work(kernel);
+    return {.function = code_->function_at(variant_->kernels()->Get(kernel)->code_offset())};
+  }
+  // That each thread needs for any step of the entry.
+  uint64_t scratch_bytes(const abi::Entry& entry) const {
+    const uint64_t interpreted = interpreted_.has_value() ? interpreted_->scratch_bytes() : 0;
+    return interpreted > entry.scratch_bytes() ? interpreted : entry.scratch_bytes();
+  }
   // 64-byte aligned, read-only.
   const uint8_t* constant(uint32_t index) const { return constants_[index]; }
 
@@ -50,13 +64,15 @@ class Module : public Counted {
   explicit Module(Artifact artifact) : artifact_(std::move(artifact)) {}
   Status prepare(const LoadOptions& options);
   Status load_code(const LoadOptions& options);
+  Status load_kernels();
   Status load_constants(const LoadOptions& options);
   Result<std::span<const uint8_t>> constants_section(const LoadOptions& options);
 
   Artifact artifact_;
   Arena arena_;
   const abi::Variant* variant_ = nullptr;
-  std::optional<CodeImage> code_;
+  std::optional<CodeImage> code_;                  // of a native variant
+  std::optional<InterpretedKernels> interpreted_;  // of one that is data
   Pages constants_window_;
   Pages uniform_constants_;
   const uint8_t** constants_ = nullptr;

@@ -36,7 +36,7 @@ void* WorkerPool::main_of(void* argument) {
   for (;;) {
     seen = worker->posted.await_change(seen);
     if (worker->must_end) return nullptr;
-    worker->status = worker->work.function(worker->work.buffers, worker->scratch, worker->begin, worker->end);
+    worker->status = worker->work.call(worker->scratch, worker->begin, worker->end);
     worker->done.raise(seen);
   }
 }
@@ -83,7 +83,7 @@ int32_t WorkerPool::run(const Work& work) {
     start();
     parts = std::min<int64_t>(parts, thread_count_);
   }
-  if (parts <= 1) return work.function(work.buffers, scratch_, 0, work.units);
+  if (parts <= 1) return work.call(scratch_, 0, work.units);
   // Units are shared out evenly, the first `extra` parts having one more.
   const int64_t each = work.units / parts, extra = work.units % parts;
   int64_t begin = each + (extra > 0 ? 1 : 0);
@@ -96,7 +96,7 @@ int32_t WorkerPool::run(const Work& work) {
     worker.end = begin;
     worker.posted.raise(++worker.sequence);
   }
-  int32_t status = work.function(work.buffers, scratch_, 0, own_end);
+  int32_t status = work.call(scratch_, 0, own_end);
   for (int64_t part = 1; part < parts; ++part) {
     Worker& worker = workers_[part - 1];
     worker.done.await_change(worker.sequence - 1);

@@ -19,6 +19,14 @@ struct Work {
   void* const* buffers = nullptr;
   int64_t units = 0;
   int64_t grain = 1;  // fewest units worth a thread of their own
+  // Of a kernel that is data: called in place of `function`, with it.
+  int32_t (*interpret)(const void* kernel, void* const* buffers, void* scratch, int64_t unit_begin, int64_t unit_end) = nullptr;
+  const void* kernel = nullptr;
+
+  int32_t call(void* scratch, int64_t unit_begin, int64_t unit_end) const {
+    if (interpret != nullptr) return interpret(kernel, buffers, scratch, unit_begin, unit_end);
+    return function(buffers, scratch, unit_begin, unit_end);
+  }
 };
 
 // Used by one thread at a time.
