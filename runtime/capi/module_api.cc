@@ -25,6 +25,10 @@ Result<LoadOptions> load_options(const tiffin_load_options* given) {
   }
   result.copy = options.copy != 0;
   result.strict = options.strict != 0;
+  if (options.trust != TIFFIN_TRUST_NATIVE && options.trust != TIFFIN_TRUST_DATA) {
+    return error(Code::InvalidArgument, "trust is %d, expected is 0 or 1", options.trust);
+  }
+  result.trust = options.trust == TIFFIN_TRUST_DATA ? Trust::Data : Trust::Native;
   return result;
 }
 

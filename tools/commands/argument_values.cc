@@ -30,6 +30,12 @@ Result<runtime::VerifyLevel> parse_verify(const char* text) {
   return wrong_value("verify", text, "none, code or all");
 }
 
+Result<runtime::Trust> parse_trust(const char* text) {
+  if (strcmp(text, "native") == 0) return runtime::Trust::Native;
+  if (strcmp(text, "data") == 0) return runtime::Trust::Data;
+  return wrong_value("trust", text, "native or data");
+}
+
 // Devices that exist by name but not here are an error of their own, told when the module is loaded.
 Status check_device(const char* text) {
   constexpr std::string_view kKinds[] = {"cpu", "opencl", "cuda"};
@@ -70,6 +76,9 @@ Status read_run_values(const Arguments& arguments, Values* out) {
   }
   if (arguments.verify != nullptr) {
     TIFFIN_ASSIGN_OR_RETURN(out->verify, parse_verify(arguments.verify));
+  }
+  if (arguments.trust != nullptr) {
+    TIFFIN_ASSIGN_OR_RETURN(out->trust, parse_trust(arguments.trust));
   }
   if (arguments.device != nullptr) TIFFIN_TRY(check_device(arguments.device));
   if (arguments.format == nullptr || strcmp(arguments.format, "npy") == 0) return {};

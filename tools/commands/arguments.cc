@@ -38,6 +38,7 @@ constexpr OptionRow kOptions[] = {
     {"threads", &Arguments::threads, nullptr, kRuns},
     {"entry", &Arguments::entry, nullptr, kRuns},
     {"verify", &Arguments::verify, nullptr, kRuns},
+    {"trust", &Arguments::trust, nullptr, kRuns},
     {"opt-level", &Arguments::opt_level, nullptr, kRuns},
     {"dim", nullptr, nullptr, kRuns, &Arguments::dims},
     {"input-shape", nullptr, nullptr, kRuns, &Arguments::input_shapes},
@@ -67,8 +68,8 @@ constexpr int kFirstOption = 256;  // getopt's answers below are characters
 // In the order of Command.
 constexpr const char* kUsages[] = {
     "run FILE [--params P [--new-weights]] [--inputs DIR | --input NAME=FILE]... [--fill random:SEED|zeros|ones]\n"
-    "    [--outputs DIR [--format npy|pb]] [--device cpu] [--threads N] [--entry NAME] [--verify none|code|all] [--copy] [--strict] [--quiet] "
-    "[--json]\n"
+    "    [--outputs DIR [--format npy|pb]] [--device cpu] [--threads N] [--entry NAME] [--verify none|code|all] [--trust native|data] [--copy] "
+    "[--strict] [--quiet] [--json]\n"
     "    for a model: [-O 0|1|2|3] [--dim NAME=N]... [--input-shape NAME=1x3x224x224]...",
     "bench FILE [run's options] [--warmup N] [--repeat N] [--seconds S] [--profile] [--trace OUT.json] [--json]",
     "inspect FILE [--functions] [--tensors] [--sizes [--budget SIZE] [--baseline FILE]] [--program] [--memory] [--json]",

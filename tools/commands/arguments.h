@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/status.h"
-#include "runtime/artifact/container.h"
+#include "runtime/executor/module.h"
 #include "tools/commands/fill.h"
 
 namespace tiffin::tools {
@@ -24,6 +24,7 @@ struct Values {
   Fill fill;
   int threads = 0;  // 0: the cores of the affinity mask
   runtime::VerifyLevel verify = runtime::VerifyLevel::Code;
+  runtime::Trust trust = runtime::Trust::Native;
   bool as_pb = false;
   int64_t warmup = 3;
   int64_t repeat = 0;  // 0: not given
@@ -39,6 +40,7 @@ struct Arguments {
   const char *params = nullptr, *inputs = nullptr, *fill = nullptr, *outputs = nullptr, *format = nullptr, *device = nullptr, *threads = nullptr;
   const char *entry = nullptr, *verify = nullptr, *warmup = nullptr, *repeat = nullptr, *seconds = nullptr, *trace = nullptr;
   const char *budget = nullptr, *baseline = nullptr, *output = nullptr, *features = nullptr, *opt_level = nullptr;
+  const char* trust = nullptr;
   bool new_weights = false, copy = false, strict = false, json = false, quiet = false, profile = false;
   bool functions = false, tensors = false, sizes = false, program = false, memory = false, help = false;
   Values values;

@@ -69,6 +69,7 @@ TEST(Arguments, RefusesWrongUsage) {
   EXPECT_TRUE(is_wrong(Command::Run, {"a", "--input", "x=1", "--input", "x=2"}));
   EXPECT_TRUE(is_wrong(Command::Run, {"a", "--device", "tpu"}));
   EXPECT_TRUE(is_wrong(Command::Run, {"a", "--verify", "some"}));
+  EXPECT_TRUE(is_wrong(Command::Run, {"a", "--trust", "all"}));
   EXPECT_TRUE(is_wrong(Command::Run, {"a", "--entry", "x", "--entry", "y"}));
   EXPECT_TRUE(is_wrong(Command::Run, {"a", "--repeat", "3"}));
   EXPECT_TRUE(is_wrong(Command::Bench, {"a", "--repeat", "0"}));

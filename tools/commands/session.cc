@@ -47,7 +47,7 @@ std::string_view entry_name(const runtime::Module& module, const char* asked) {
 Session::~Session() { runtime::GraphExecutor::destroy(executor_); }
 
 Status Session::load(const Arguments& arguments, const Extensions* extensions) {
-  const runtime::LoadOptions options{arguments.values.verify, arguments.copy, arguments.strict};
+  const runtime::LoadOptions options{arguments.values.verify, arguments.copy, arguments.strict, arguments.values.trust};
   if (extensions != nullptr && is_model(arguments.file)) {
     TIFFIN_ASSIGN_OR_RETURN(given_, read_given_files(arguments, extensions));
     has_read_files_ = true;
@@ -63,7 +63,7 @@ Status Session::load(const Arguments& arguments, const Extensions* extensions) {
     TIFFIN_ASSIGN_OR_RETURN(module_, runtime::Module::load(arguments.file, options));
   } else {
     // A module in memory is copied to executable pages always: no fallback of the user's making.
-    const runtime::LoadOptions in_memory{options.verify, options.copy, false};
+    const runtime::LoadOptions in_memory{options.verify, options.copy, false, options.trust};
     TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::from_memory({compiled_.bytes(), compiled_.size_bytes()}));
     TIFFIN_ASSIGN_OR_RETURN(module_, runtime::Module::load(std::move(source), in_memory));
   }

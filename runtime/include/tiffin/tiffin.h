@@ -97,11 +97,18 @@ enum {
   TIFFIN_VERIFY_ALL = 2   /* hash the weights too */
 };
 
+/* What an artifact may bring along that this process will execute. */
+enum {
+  TIFFIN_TRUST_NATIVE = 0, /* its code */
+  TIFFIN_TRUST_DATA = 1    /* none: only a variant whose kernels are data, which is interpreted; NotTrusted or NoVariant without one */
+};
+
 typedef struct tiffin_load_options {
   size_t struct_bytes;
   int32_t verify;
   int32_t copy;   /* not 0: code and weights into private memory */
   int32_t strict; /* not 0: a fallback is an error */
+  int32_t trust;
 } tiffin_load_options;
 
 /* Loads an artifact and prepares its code for this machine. `abi_version` is TIFFIN_ABI_VERSION as the caller was compiled with; `options` may
