@@ -63,6 +63,8 @@ def write_models(folder):
     save(folder, "arity", [node("Add", ["x"], ["y"], name="add_1")])
     save(folder, "no_output", [node("Relu", ["x"], ["z"])])
     save(folder, "mixed_types", [node("Add", ["x", "k"], ["y"], name="add_k")], weights=[numpy_helper.from_array(np.ones(3, np.int64), "k")])
+    save(folder, "wrong_output", [node("Relu", ["x"], ["y"])], outputs=[("y", TensorProto.INT64, [2, 3])])
+    save(folder, "many_axes", [node("Relu", ["x"], ["y"])], inputs=[("x", F32, [1] * 17)], outputs=[("y", F32, [1] * 17)])
     save(folder, "bad_perm", [node("Transpose", ["x"], ["y"], name="turn", perm=[0, 0])])
     save(folder, "bad_axis", [node("Softmax", ["x"], ["y"], name="soft", axis=7)])
     save(folder, "mismatch", [node("MatMul", ["x", "w"], ["y"], name="mm_7")], outputs=[("y", F32, [2, 5])],
@@ -78,6 +80,10 @@ def write_models(folder):
     (folder / "cut.onnx").write_bytes(whole[: len(whole) // 2])
     (folder / "empty.onnx").write_bytes(b"")
     (folder / "text.onnx").write_text("not a model\n" * 20)
+    (folder / "cut.graph").write_text('graph "g" {\n  input %x: float32[2')
+    (folder / "cyclic.graph").write_text('graph "g" {\n  input %x: float32[2]\n  %a = Add(%x, %b)\n  %b = Neg(%a)\n  output %b\n}\n')
+    (folder / "open.graph").write_text('graph "g" {\n  input %x: float32[n]\n  %y = Neg(%x)\n  output %y\n}\n')
+    (folder / "plain.graph").write_text('graph "g" {\n  input %x: float32[2]\n  %y = Neg(%x)\n  output %y\n}\n')
     short = onnx.load(folder / "mlp.onnx")
     short.graph.initializer[0].raw_data = short.graph.initializer[0].raw_data[:-4]
     (folder / "short_weight.onnx").write_bytes(short.SerializeToString())
@@ -146,3 +152,7 @@ def write_parameters(folder):
         whole = (folder / f"mlp.{suffix}").read_bytes()
         (folder / f"cut.{suffix}").write_bytes(whole[: len(whole) * 2 // 3])
         (folder / f"trailing.{suffix}").write_bytes(whole + b"abc")
+    for name in ("mlp.tfw", "mlp.so"):
+        whole = bytearray((folder / name).read_bytes())
+        whole[whole.rindex(arrays["bias_0"].tobytes())] ^= 1  # a weight, whose digest stays
+        (folder / f"damaged.{name[4:]}").write_bytes(whole)
