@@ -15,21 +15,72 @@ ValueId squared(const Pattern& pattern, ValueId value, std::vector<ValueId>* out
   return power->inputs[0];
 }
 
-// The divisor when `node` is d / divisor or d * (1 / divisor), with d.
+// d / divisor, d * (1 / divisor) or d * (1 / divisor * gamma).
 struct Quotient {
-  ValueId dividend = kNone, divisor = kNone;
+  ValueId dividend = kNone, divisor = kNone, gamma = kNone;
 };
+
+// The divisor when `value` is 1 / divisor.
+ValueId reciprocal_of(const Pattern& pattern, ValueId value, std::vector<ValueId>* out_numbers) {
+  const Node* reciprocal = pattern.producer(value, Op::Div);
+  if (reciprocal == nullptr || !pattern.is_number(reciprocal->inputs[0], 1)) return kNone;
+  out_numbers->push_back(reciprocal->inputs[0]);
+  return reciprocal->inputs[1];
+}
 
 Quotient quotient_of(const Pattern& pattern, const Node& node, std::vector<ValueId>* out_numbers) {
   if (node.op == Op::Div) return {node.inputs[0], node.inputs[1]};
   if (node.op != Op::Mul) return {};
   for (const size_t side : {0, 1}) {
-    const Node* reciprocal = pattern.producer(node.inputs[side], Op::Div);
-    if (reciprocal == nullptr || !pattern.is_number(reciprocal->inputs[0], 1)) continue;
-    out_numbers->push_back(reciprocal->inputs[0]);
-    return {node.inputs[1 - side], reciprocal->inputs[1]};
+    const ValueId divisor = reciprocal_of(pattern, node.inputs[side], out_numbers);
+    if (divisor != kNone) return {node.inputs[1 - side], divisor};
+  }
+  for (const size_t side : {0, 1}) {
+    const Node* factor = pattern.producer(node.inputs[side], Op::Mul);
+    if (factor == nullptr) continue;
+    for (const ValueId candidate : factor->inputs) {
+      const ValueId divisor = reciprocal_of(pattern, candidate, out_numbers);
+      if (divisor != kNone) return {node.inputs[1 - side], divisor, Pattern::other(*factor, candidate)};
+    }
   }
   return {};
+}
+
+// The variance when `value` is Sqrt(variance + epsilon).
+ValueId variance_below(const Pattern& pattern, ValueId value, NormalizedRows* match) {
+  const Node* root = pattern.producer(value, Op::Sqrt);
+  const Node* sum = root == nullptr ? nullptr : pattern.producer(root->inputs[0], Op::Add);
+  if (sum == nullptr) return kNone;
+  for (const size_t side : {0, 1}) {
+    const std::optional<double> epsilon = pattern.number(sum->inputs[side]);
+    if (!epsilon.has_value() || *epsilon < 0) continue;
+    match->numbers.push_back(sum->inputs[side]);
+    match->epsilon = *epsilon;
+    return sum->inputs[1 - side];
+  }
+  return kNone;
+}
+
+// Whether `value` is ReduceMean(d ** 2) over trailing axes, which become those of `match`.
+bool is_mean_square(const Pattern& pattern, ValueId value, ValueId d, NormalizedRows* match) {
+  const Node* mean = pattern.producer(value, Op::ReduceMean);
+  const std::optional<int64_t> axis = mean == nullptr ? std::nullopt : trailing_axis(pattern, *mean);
+  if (!axis.has_value() || squared(pattern, mean->inputs[0], &match->numbers) != d) return false;
+  match->axis = *axis;
+  return true;
+}
+
+// Whether `value` is ReduceMean(x ** 2) - mean ** 2, bounded by 0 or not.
+bool is_difference_of_squares(const Pattern& pattern, ValueId value, ValueId x, ValueId mean, NormalizedRows* match) {
+  if (const Node* bounded = pattern.producer(value, Op::Max)) {
+    const size_t side = pattern.number(bounded->inputs[0]) == 0.0 ? 0 : 1;
+    if (bounded->inputs.size() != 2 || pattern.number(bounded->inputs[side]) != 0.0) return false;
+    match->numbers.push_back(bounded->inputs[side]);
+    value = bounded->inputs[1 - side];
+  }
+  const Node* difference = pattern.producer(value, Op::Sub);
+  return difference != nullptr && squared(pattern, difference->inputs[1], &match->numbers) == mean &&
+         is_mean_square(pattern, difference->inputs[0], x, match);
 }
 
 }  // namespace
@@ -46,22 +97,28 @@ std::optional<int64_t> trailing_axis(const Pattern& pattern, const Node& reducti
 std::optional<NormalizedRows> match_normalized_rows(const Pattern& pattern, const Node& node) {
   NormalizedRows match;
   const Quotient quotient = quotient_of(pattern, node, &match.numbers);
-  const Node* root = pattern.producer(quotient.divisor, Op::Sqrt);
-  const Node* sum = root == nullptr ? nullptr : pattern.producer(root->inputs[0], Op::Add);
-  if (sum == nullptr || !is_full_precision(pattern.dtype(quotient.dividend))) return std::nullopt;
-  for (const size_t side : {0, 1}) {
-    const std::optional<double> epsilon = pattern.number(sum->inputs[side]);
-    const Node* mean = pattern.producer(sum->inputs[1 - side], Op::ReduceMean);
-    if (!epsilon.has_value() || mean == nullptr || *epsilon < 0) continue;
-    match.numbers.push_back(sum->inputs[side]);
-    const std::optional<int64_t> axis = trailing_axis(pattern, *mean);
-    if (!axis.has_value() || squared(pattern, mean->inputs[0], &match.numbers) != quotient.dividend) return std::nullopt;
-    match.rows = quotient.dividend;
-    match.axis = *axis;
-    match.epsilon = *epsilon;
-    return match;
-  }
-  return std::nullopt;
+  if (quotient.divisor == kNone || quotient.gamma != kNone || !is_full_precision(pattern.dtype(quotient.dividend))) return std::nullopt;
+  match.rows = quotient.dividend;
+  const ValueId variance = variance_below(pattern, quotient.divisor, &match);
+  if (variance == kNone || !is_mean_square(pattern, variance, match.rows, &match)) return std::nullopt;
+  return match;
+}
+
+std::optional<NormalizedRows> match_centred_rows(const Pattern& pattern, const Node& node) {
+  NormalizedRows match;
+  const Quotient quotient = quotient_of(pattern, node, &match.numbers);
+  const Node* centred = quotient.divisor == kNone ? nullptr : pattern.producer(quotient.dividend, Op::Sub);
+  const Node* mean = centred == nullptr ? nullptr : pattern.producer(centred->inputs[1], Op::ReduceMean);
+  if (mean == nullptr || mean->inputs[0] != centred->inputs[0] || !is_full_precision(pattern.dtype(mean->inputs[0]))) return std::nullopt;
+  match.rows = mean->inputs[0];
+  match.gamma = quotient.gamma;
+  const ValueId variance = variance_below(pattern, quotient.divisor, &match);
+  if (variance == kNone) return std::nullopt;
+  const bool matches = is_mean_square(pattern, variance, quotient.dividend, &match) ||
+                       is_difference_of_squares(pattern, variance, match.rows, centred->inputs[1], &match);
+  if (!matches || trailing_axis(pattern, *mean) != match.axis) return std::nullopt;
+  if (match.gamma != kNone && !is_row(pattern, match.gamma, match.rows, match.axis)) return std::nullopt;
+  return match;
 }
 
 bool is_row(const Pattern& pattern, ValueId value, ValueId x, int64_t axis) {

@@ -7,14 +7,18 @@
 namespace tiffin::passes {
 
 struct NormalizedRows {
-  ValueId rows = graph::kNone;  // d
+  ValueId rows = graph::kNone;  // d, or what was centred
   int64_t axis = 0;             // the first of the axes
   double epsilon = 0;
+  ValueId gamma = graph::kNone;  // a row that the quotient is multiplied by, in match_centred_rows
   std::vector<ValueId> numbers;  // to freeze
 };
 
 // Matches the node that computes the quotient.
 std::optional<NormalizedRows> match_normalized_rows(const Pattern& pattern, const Node& node);
+// The same of x - ReduceMean(x), with x as the rows. The variance may also be ReduceMean(x ** 2) - ReduceMean(x) ** 2, which is less exact than what
+// the operator computes, and the divisor may have become a factor together with gamma.
+std::optional<NormalizedRows> match_centred_rows(const Pattern& pattern, const Node& node);
 
 // The axis that a reduction to one element a row begins at: its axes are all from there on. Nothing for another reduction.
 std::optional<int64_t> trailing_axis(const Pattern& pattern, const Node& reduction);

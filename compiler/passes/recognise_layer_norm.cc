@@ -4,30 +4,20 @@
 #include "compiler/passes/normalized_rows.h"
 
 namespace tiffin::passes {
-namespace {
 
 using graph::Graph;
 using graph::kNone;
 using graph::NodeId;
 
-// x when `value` is x - ReduceMean(x) over the axes from `axis` on.
-ValueId centred(const Pattern& pattern, ValueId value, int64_t axis) {
-  const Node* difference = pattern.producer(value, Op::Sub);
-  const Node* mean = difference == nullptr ? nullptr : pattern.producer(difference->inputs[1], Op::ReduceMean);
-  if (mean == nullptr || mean->inputs[0] != difference->inputs[0] || trailing_axis(pattern, *mean) != axis) return kNone;
-  return mean->inputs[0];
-}
-
-}  // namespace
-
 Status recognise_layer_norm(Graph& graph, PassContext&) {
   const Pattern pattern(graph);
   for (const NodeId id : graph.topological_order()) {
-    const std::optional<NormalizedRows> match = match_normalized_rows(pattern, graph.node(id));
-    const ValueId x = match.has_value() ? centred(pattern, match->rows, match->axis) : kNone;
-    if (x == kNone) continue;
-    ValueId result = graph.node(id).outputs[0], gamma = kNone, beta = kNone;
-    if (const Node* scaled = row_reader(pattern, result, Op::Mul, x, match->axis)) {
+    const std::optional<NormalizedRows> match = match_centred_rows(pattern, graph.node(id));
+    if (!match.has_value()) continue;
+    const ValueId x = match->rows;
+    ValueId result = graph.node(id).outputs[0], gamma = match->gamma, beta = kNone;
+    const Node* scaled = gamma == kNone ? row_reader(pattern, result, Op::Mul, x, match->axis) : nullptr;
+    if (scaled != nullptr) {
       gamma = Pattern::other(*scaled, result);
       result = scaled->outputs[0];
     }

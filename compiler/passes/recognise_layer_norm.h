@@ -2,6 +2,8 @@
 // Finds layer normalisation written out and makes it one operator.
 //
 //   d = x - ReduceMean(x), y = d / Sqrt(ReduceMean(d ** 2) + epsilon) * gamma + beta  ->  y = LayerNormalization(x, gamma, beta)
+//
+// Also with the variance as ReduceMean(x ** 2) - ReduceMean(x) ** 2, and with gamma multiplied to 1 / Sqrt(...) first.
 #pragma once
 
 #include "compiler/passes/pass.h"

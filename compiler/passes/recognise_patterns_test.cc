@@ -79,6 +79,7 @@ std::string rows_case(const std::string& body) {
   constant %first: int64[1] = [1]
   constant %two: float32[] = [2]
   constant %one: float32[] = [1]
+  constant %zero: float32[] = [0]
   parameter %epsilon: float32[1] = [1e-05]
   )" + body +
          "\n  output %y\n}";
@@ -100,6 +101,28 @@ TEST(RecogniseLayerNorm, FindsItsForms) {
       }
     }
   }
+}
+
+TEST(RecogniseLayerNorm, FindsTheVarianceAsADifferenceOfSquares) {
+  const std::string moments =
+      "%m = ReduceMean(%x, %last) {keepdims=1} %d = Sub(%x, %m) %q = Mul(%x, %x) %p = ReduceMean(%q, %last) {keepdims=1} %o = Mul(%m, %m) ";
+  for (const char* variance : {"%v = Sub(%p, %o) ", "%e = Sub(%p, %o) %v = Max(%zero, %e) "}) {
+    for (const char* rest : {"%i = Div(%one, %s) %f = Mul(%i, %gamma) %n = Mul(%d, %f) %y = Add(%n, %beta)",
+                             "%i = Div(%one, %s) %n = Mul(%d, %i) %g = Mul(%n, %gamma) %y = Add(%g, %beta)", "%y = Div(%d, %s)"}) {
+      const std::string body = moments + variance + "%w = Add(%v, %epsilon) %s = Sqrt(%w) " + rest;
+      const Graph graph = expect_same_results(rows_case(body), {recognise_layer_norm}, 2e-5);
+      EXPECT_EQ(count_nodes(graph, Op::LayerNormalization), 1) << body;
+      EXPECT_EQ(count_nodes(graph, Op::Mul) + count_nodes(graph, Op::Add), 0) << body;
+    }
+  }
+}
+
+TEST(RecogniseLayerNorm, LeavesOtherDifferencesAlone) {
+  const std::string body =
+      "%m = ReduceMean(%x, %last) {keepdims=1} %d = Sub(%x, %m) %q = Mul(%d, %d) %p = ReduceMean(%q, %last) {keepdims=1} %o = Mul(%m, %m) "
+      "%e = Sub(%p, %o) %v = Max(%zero, %e) %w = Add(%v, %epsilon) %s = Sqrt(%w) %y = Div(%d, %s)";
+  const Graph graph = expect_same_results(rows_case(body), {recognise_layer_norm, recognise_rms_norm}, 0);
+  EXPECT_EQ(count_nodes(graph, Op::LayerNormalization), 0);
 }
 
 TEST(RecogniseLayerNorm, LeavesAScaleThatIsNoRowOutside) {

@@ -164,6 +164,48 @@ TEST(SimplifyGraph, ChoosesTheBranchOfAConstantWhere) {
   EXPECT_EQ(count_nodes(graph, Op::Expand), 1);
 }
 
+TEST(SimplifyGraph, DropsWhatCopiesEverything) {
+  const Graph graph = expect_same_results(R"(graph "g" {
+  input %x: float32[2,3]
+  input %b: bool[2,3]
+  constant %pads: int64[4] = [0, 0, 0, 0]
+  constant %shape: int64[2] = [2, 3]
+  constant %start: int64[1] = [0]
+  constant %end: int64[1] = [9]
+  constant %axis: int64[1] = [1]
+  %c = Concat(%x) {axis=1}
+  %d = Pad(%c, %pads)
+  %e = Slice(%d, %start, %end, %axis)
+  %f = Expand(%e, %shape)
+  %g = Reshape(%f, %shape)
+  %h = Transpose(%g) {perm=[0, 1]}
+  %y = Relu(%h)
+  %n = Not(%b)
+  %m = Not(%n)
+  %z = Where(%m, %y, %y)
+  output %y
+  output %m
+  output %z
+})",
+                                          {simplify_graph}, 0);
+  EXPECT_EQ(count_nodes(graph), 1) << graph::print_graph(graph);
+  EXPECT_EQ(count_nodes(graph, Op::Relu), 1);
+}
+
+TEST(SimplifyGraph, KeepsTheDimensionsOfAReductionInsteadOfPuttingThemBack) {
+  const Graph graph = expect_same_results(R"(graph "g" {
+  input %x: float32[2,3,4]
+  constant %axis: int64[1] = [1]
+  constant %shape: int64[3] = [2, 1, 4]
+  %a = ReduceMax(%x, %axis) {keepdims=0}
+  %b = Reshape(%a, %shape)
+  %y = Sub(%x, %b)
+  output %y
+})",
+                                          {simplify_graph}, 0);
+  EXPECT_EQ(count_nodes(graph, Op::Reshape), 0);
+}
+
 TEST(SimplifyGraph, LetsAnOutputBeAnInput) {
   const Graph graph = expect_same_results(R"(graph "g" {
   input %x: float32[2,3]
