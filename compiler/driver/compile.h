@@ -59,7 +59,7 @@ class CompiledModule {
   std::unique_ptr<State> state_;
 };
 
-// Compiles an ONNX file. InvalidModel, UnsupportedOperator, UnsupportedType, UnsupportedTarget, OpenShape, ShapeMismatch, Io, …
+// Compiles an ONNX file, or a graph as text. InvalidModel, UnsupportedOperator, UnsupportedType, UnsupportedTarget, OpenShape, ShapeMismatch, Io, …
 Result<CompiledModule> compile_onnx(const std::string& path, const CompileOptions& options);
 
 // Compiles a network built by hand or parsed from text, for one target. As above.

@@ -85,6 +85,7 @@ class Runner {
 
   Status run() {
     TIFFIN_TRY(check_names(options_));
+    TIFFIN_TRY(graph::verify_graph(graph_));  // it may be built by hand
     keep_output_names();
     if (!options_.dump_folder.empty()) TIFFIN_TRY(dump("imported"));
     if (!options_.only.empty()) {
