@@ -40,6 +40,13 @@ Tensor int_tensor(std::vector<int64_t> shape, std::span<const int64_t> elements)
   return Tensor::from<int64_t>(DType::Int64, std::move(shape), elements);
 }
 
+// Names reach callers in C as texts that a zero byte ends.
+Status check_name(const std::string& name) {
+  const size_t zero = name.find('\0');
+  if (zero == std::string::npos) return {};
+  return error(Code::InvalidModel, "the name that begins with '%s' has a zero byte after %zu characters", name.c_str(), zero);
+}
+
 }  // namespace
 
 GraphBuilder::GraphBuilder(const ModelContext& context, const GraphProto& source, GraphBuilder* enclosing)
@@ -61,6 +68,7 @@ Status GraphBuilder::build(const std::vector<graph::Type>& input_types) {
 }
 
 Status GraphBuilder::define(const std::string& name, ValueId id) {
+  TIFFIN_TRY(check_name(name));
   if (!own_names_.insert(name).second) return error(Code::InvalidModel, "value '%s' is defined twice, by inputs or initializers", name.c_str());
   values_[name] = id;
   return {};
@@ -195,6 +203,7 @@ Status GraphBuilder::add_outputs() {
   std::vector<ValueId> outputs;
   std::vector<std::string> names;
   for (const ValueInfoProto& output : source_.outputs) {
+    TIFFIN_TRY(check_name(output.name));
     const ValueId id = resolve(output.name);
     if (id == kNone)
       return error(Code::InvalidModel, "graph '%s' has the output '%s', which nothing defines", source_.name.c_str(), output.name.c_str());

@@ -5,6 +5,7 @@
 #include "compiler/import/onnx/inline_functions.h"
 #include "compiler/import/onnx/input_dims.h"
 #include "compiler/import/onnx/mapped_file.h"
+#include "compiler/import/onnx/tensor_decoder.h"
 #include "compiler/import/onnx/wire.h"
 
 namespace tiffin::import {
@@ -33,6 +34,15 @@ graph::ModelFacts facts_of(const ModelProto& model) {
   return facts;
 }
 
+std::vector<DType> declared_dtypes(const std::vector<ValueInfoProto>& outputs) {
+  std::vector<DType> dtypes;
+  for (const ValueInfoProto& output : outputs) {
+    const Result<DType> dtype = output.is_tensor ? dtype_from_onnx(output.elem_type) : DType::Undefined;
+    dtypes.push_back(dtype.has_value() ? *dtype : DType::Undefined);
+  }
+  return dtypes;
+}
+
 Status build_graph(const GraphProto& source, const ImportOptions& options, ModelContext* context, std::shared_ptr<graph::Graph>* out) {
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<graph::Type> types, resolve_input_types(fed_inputs(source), options, &context->bindings));
   GraphBuilder builder(*context, source, nullptr);
@@ -42,7 +52,7 @@ Status build_graph(const GraphProto& source, const ImportOptions& options, Model
 }
 
 Status import_model(std::span<const uint8_t> bytes, std::shared_ptr<const void> owner, const std::string& folder, const ImportOptions& options,
-                    std::shared_ptr<graph::Graph>* out_graph, graph::ModelFacts* out_facts) {
+                    std::shared_ptr<graph::Graph>* out_graph, graph::ModelFacts* out_facts, std::vector<DType>* out_output_dtypes) {
   if (bytes.empty()) return error(Code::InvalidModel, "the file is empty");
   ModelProto model = read_model(bytes);
   TIFFIN_TRY(check_model(model));
@@ -53,6 +63,7 @@ Status import_model(std::span<const uint8_t> bytes, std::shared_ptr<const void> 
   ModelContext context{std::move(owner), &external, {}, &unsupported};
   Status built = build_graph(*model.graph, options, &context, out_graph);
   *out_facts = facts_of(model);
+  *out_output_dtypes = declared_dtypes(model.graph->outputs);
   // Operators come first: a type that is not supported is often only what such an operator works on.
   return unsupported.is_empty() ? std::move(built) : unsupported.to_status();
 }
@@ -63,8 +74,9 @@ Result<ImportedModel> import_onnx(std::span<const uint8_t> bytes, std::shared_pt
                                   const ImportOptions& options) {
   std::shared_ptr<graph::Graph> graph;
   graph::ModelFacts facts;
-  TIFFIN_TRY(read_messages(bytes, [&] { return import_model(bytes, owner, folder, options, &graph, &facts); }));
-  return ImportedModel{std::move(*graph), std::move(facts)};
+  std::vector<DType> output_dtypes;
+  TIFFIN_TRY(read_messages(bytes, [&] { return import_model(bytes, owner, folder, options, &graph, &facts, &output_dtypes); }));
+  return ImportedModel{std::move(*graph), std::move(facts), std::move(output_dtypes)};
 }
 
 Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {

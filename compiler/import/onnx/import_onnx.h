@@ -32,6 +32,9 @@ struct ImportOptions {
 struct ImportedModel {
   graph::Graph graph;
   graph::ModelFacts facts;  // sha256 is left empty
+  // What the file declares of its outputs, Undefined where it says nothing: to compare with what inference finds. Declared shapes are not kept,
+  // because exporters leave stale ones behind.
+  std::vector<DType> output_dtypes = {};
 };
 
 // Reads a model file. Weights borrow the mapping of the file, which lives as long as a tensor of the graph does.

@@ -131,6 +131,12 @@ TEST(ImportOnnx, BrokenStructureNamesThePlace) {
   failure({NodeBytes("Relu", {"x"}, {"y"}, "r").with("a", int64_t{1}).with("a", int64_t{2})}, {"'r'", "'a'"});
 }
 
+TEST(ImportOnnx, NamesHaveNoZeroByte) {
+  const std::string name("x\0a", 3);
+  expect_failure(import_graph({{NodeBytes("Relu", {name}, {"y"})}, {{name, {2}}}, {"y"}}), Code::InvalidModel, {"'x'", "zero byte"});
+  expect_failure(import_graph({{NodeBytes("Relu", {"x"}, {name})}, {{"x", {2}}}, {name}}), Code::InvalidModel, {"'x'", "zero byte"});
+}
+
 TEST(ImportOnnx, NodesMayStandInAnyOrder) {
   const auto imported = import_graph({{NodeBytes("Relu", {"a"}, {"y"}), NodeBytes("Neg", {"x"}, {"a"})}, {{"x", {2}}}, {"y"}});
   ASSERT_TRUE(imported.has_value());

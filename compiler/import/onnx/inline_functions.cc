@@ -222,9 +222,20 @@ Status check_opset(const Opsets& opsets, const char* place) {
   return {};
 }
 
+// A call of one of two would be a guess.
+Status check_unique(const std::vector<FunctionProto>& functions) {
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  for (const FunctionProto& function : functions) {
+    if (seen.insert({function.domain, function.name, function.overload}).second) continue;
+    return error(Code::InvalidModel, "function '%s' is defined twice", function_label(function).c_str());
+  }
+  return {};
+}
+
 }  // namespace
 
 Status inline_functions(ModelProto* model) {
+  TIFFIN_TRY(check_unique(model->functions));
   TIFFIN_TRY(check_opset(model->opsets, "the model"));
   for (const FunctionProto& function : model->functions) {
     TIFFIN_TRY(check_opset(function.opsets, ("function '" + function_label(function) + "'").c_str()));

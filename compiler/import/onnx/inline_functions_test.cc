@@ -82,6 +82,19 @@ TEST(InlineFunctions, CallsThatCannotBe) {
   expect_invalid(calling({{"F", {}, {"b"}, {NodeBytes("Relu", {"x"}, {"b"})}}}), "1 inputs");
 }
 
+TEST(InlineFunctions, NothingIsDefinedTwice) {
+  const FunctionBytes one{"F", {"a"}, {"b"}, {NodeBytes("Neg", {"a"}, {"b"})}}, other{"F", {"a"}, {"b"}, {NodeBytes("Abs", {"a"}, {"b"})}};
+  expect_invalid(calling({one, other}), "'local.F' is defined twice");
+  const auto import_with = [&](int64_t second) {
+    std::string bytes = calling({one}).bytes();
+    protozero::pbf_writer writer(bytes);
+    writer.add_message(8, opset_bytes(second));
+    return import_onnx(as_span(bytes), nullptr, "", {}).has_value();
+  };
+  EXPECT_TRUE(import_with(17));
+  EXPECT_FALSE(import_with(18));
+}
+
 TEST(InlineFunctions, ExplosionsAreStopped) {
   std::vector<FunctionBytes> functions;
   for (int level = 0; level < 40; ++level) {

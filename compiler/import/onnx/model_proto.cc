@@ -29,7 +29,8 @@ void read_opset(Fields fields, Opsets* out) {
         break;
     }
   }
-  (*out)[normal_domain(domain)] = version;
+  const auto [entry, is_new] = out->emplace(normal_domain(domain), version);
+  if (!is_new && entry->second != version) fields.fail("an operator set is imported in two versions");
 }
 
 // Old files leave the type out: the field that is filled tells it.

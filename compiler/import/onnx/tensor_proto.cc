@@ -37,7 +37,7 @@ struct Header {
   int64_t data_type = 0;
   std::vector<int64_t> dims;
   std::optional<std::span<const uint8_t>> raw;
-  bool is_external = false, has_segment = false;
+  bool is_external = false, has_segment = false, has_typed_field = false;
   ExternalLocation location;
 };
 
@@ -77,6 +77,13 @@ Header read_header(std::span<const uint8_t> bytes) {
         break;
       case kDataLocation:
         out.is_external = fields.integer() == 1;
+        break;
+      case kFloatData:
+      case kInt32Data:
+      case kInt64Data:
+      case kDoubleData:
+      case kUint64Data:
+        out.has_typed_field = true;
         break;
       default:
         break;
@@ -187,6 +194,9 @@ Result<NamedTensor> decode_tensor(std::span<const uint8_t> bytes, const std::sha
   if (!dtype) return dtype.take_error().with_context("tensor '%s'", header.name.c_str());
   TIFFIN_ASSIGN_OR_RETURN(const uint64_t size, checked_size(header, *dtype));
   if (header.has_segment) return error(Code::InvalidModel, "tensor '%s' is split into segments", header.name.c_str());
+  if ((header.raw || header.is_external) && header.has_typed_field) {
+    return error(Code::InvalidModel, "tensor '%s' has its elements twice, in raw or external data and in a typed field", header.name.c_str());
+  }
   if (header.is_external) {
     if (external == nullptr) return error(Code::InvalidModel, "tensor '%s' keeps its data in another file", header.name.c_str());
     auto found = external->find(header.location, size);

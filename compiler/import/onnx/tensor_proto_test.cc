@@ -70,6 +70,8 @@ TEST(TensorProto, WrongElements) {
   EXPECT_EQ(failure_of(typed<int64_t>(1, {int64_t{1} << 60}, 5, {})), Code::InvalidModel);
   EXPECT_EQ(failure_of(typed<int64_t>(8, {1}, 5, {})), Code::UnsupportedType);
   EXPECT_EQ(failure_of(typed<int64_t>(0, {1}, 5, {})), Code::InvalidModel);
+  EXPECT_EQ(failure_of(TensorBytes{"w", 1, {1}, "abcd"}.bytes()), Code::Ok);
+  EXPECT_EQ(failure_of(TensorBytes{"w", 1, {1}, "abcd"}.bytes() + typed<float>(1, {}, 4, {1})), Code::InvalidModel);
   EXPECT_EQ(failure_of(TensorBytes{"w", 1, {1}, "", {{"location", "w.bin"}}}.bytes()), Code::InvalidModel);
 }
 
