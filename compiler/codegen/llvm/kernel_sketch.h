@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -61,8 +62,14 @@ using Random = std::mt19937_64;
 // The bits of one element: random, every third from a list of the type's special values.
 uint64_t random_element(DType dtype, Random& random);
 
-// Compiles all kernels for `words`, fills each one's buffers at random, and expects compiled code and interpreter to leave the same bits in all of
-// them (any NaN equals any NaN), also when the units are computed in two calls.
+// Computes a range of units; returns a kernel's status.
+using Runner = std::function<int32_t(void* const* buffers, int64_t unit_begin, int64_t unit_end)>;
+
+// Fills the kernel's buffers at random and expects `run` and the interpreter to leave the same bits in all of them (any NaN equals any NaN), also
+// when the units are computed in two calls.
+void expect_same_as_interpreter(const Kernel& kernel, const Runner& run, uint64_t seed);
+
+// The same of all kernels, compiled for `words`. (test/portable replaces this by running them as data.)
 void expect_same_as_interpreter(const std::vector<std::unique_ptr<Kernel>>& kernels, const std::string& words, uint64_t seed);
 
 // True if this machine runs code for the target.

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "compiler/codegen/llvm/loaded_blob.h"
+#include "abi/kernel.h"
 #include "compiler/kernel/interpreter.h"
 #include "compiler/kernel/printer.h"
 #include "compiler/kernel/scalar.h"
@@ -174,12 +174,13 @@ void expect_equal(const Kernel& kernel, void* const* expected, void* const* actu
   }
 }
 
-void run_one(const Kernel& kernel, tiffin_kernel_function function, uint64_t seed) {
+}  // namespace
+
+void expect_same_as_interpreter(const Kernel& kernel, const Runner& run, uint64_t seed) {
   Random first(seed), second(seed), third(seed);
   Buffers expected(kernel, first), whole(kernel, second), halves(kernel, third);
-  std::unique_ptr<void, Free> scratch(std::aligned_alloc(64, static_cast<size_t>(kernel.scratch_bytes) + 64));
   const Status status = kernel::interpret(kernel, expected.pointers(), 0, kernel.units);
-  const int32_t code = function(whole.pointers().data(), scratch.get(), 0, kernel.units);
+  const int32_t code = run(whole.pointers().data(), 0, kernel.units);
   ASSERT_EQ(status.is_ok(), code == TIFFIN_KERNEL_OK) << kernel.name << ": " << status.message();
   if (!status.is_ok()) {
     EXPECT_EQ(status.code(), Code::IndexOutOfRange) << status.message();
@@ -187,35 +188,9 @@ void run_one(const Kernel& kernel, tiffin_kernel_function function, uint64_t see
   }
   expect_equal(kernel, expected.pointers().data(), whole.pointers().data(), "all units");
   const int64_t middle = kernel.units / 3;
-  EXPECT_EQ(function(halves.pointers().data(), scratch.get(), middle, kernel.units), 0);
-  EXPECT_EQ(function(halves.pointers().data(), scratch.get(), 0, middle), 0);
+  EXPECT_EQ(run(halves.pointers().data(), middle, kernel.units), 0);
+  EXPECT_EQ(run(halves.pointers().data(), 0, middle), 0);
   expect_equal(kernel, expected.pointers().data(), halves.pointers().data(), "in two calls");
-}
-
-}  // namespace
-
-void expect_same_as_interpreter(const std::vector<std::unique_ptr<Kernel>>& kernels, const std::string& words, uint64_t seed) {
-  SCOPED_TRACE("target " + words + ", seed " + std::to_string(seed));
-  Result<Target> target = parse_target(words);
-  ASSERT_TRUE(target.has_value()) << target.error().message();
-  std::vector<const Kernel*> pointers;
-  for (const auto& kernel : kernels) {
-    kernel->has_fma = target->machine.has_fma;
-    pointers.push_back(kernel.get());
-  }
-  Result<CodeBlob> blob = compile_kernels(pointers, *target, {.threads = 2});
-  ASSERT_TRUE(blob.has_value()) << blob.error().message();
-  ASSERT_EQ(blob->functions.size(), kernels.size());
-  if (!runs_here(words)) return;
-  const LoadedBlob code(*blob);
-  ASSERT_TRUE(code.is_ready());
-  for (size_t i = 0; i < kernels.size(); ++i) run_one(*kernels[i], code.function(i), seed + i);
-}
-
-bool runs_here(const std::string& words) {
-  const Result<Target> target = parse_target(words), host = parse_target("llvm");
-  if (!target.has_value() || !host.has_value() || target->elf_machine != host->elf_machine) return false;
-  return std::includes(host->features.begin(), host->features.end(), target->features.begin(), target->features.end());
 }
 
 }  // namespace tiffin::codegen

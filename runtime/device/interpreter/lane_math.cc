@@ -87,7 +87,8 @@ float fused_multiply_add(float a, float b, float c) {
 
 // In integers: the product has 106 bits, and 126 hold it and the addend beside each other.
 double fused_multiply_add(double a, double b, double c) {
-  if (!is_finite(a) || !is_finite(b) || !is_finite(c) || a == 0 || b == 0) return a * b + c;
+  if (!is_finite(a) || !is_finite(b) || a == 0 || b == 0) return a * b + c;
+  if (!is_finite(c)) return c;
   const Parts x = parts_of(a), y = parts_of(b);
   const bool is_negative = x.is_negative != y.is_negative;
   uint128 product = static_cast<uint128>(x.magnitude) * y.magnitude;
