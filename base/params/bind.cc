@@ -11,6 +11,7 @@ namespace {
 
 constexpr uintptr_t kTensorAlignment = 64;
 constexpr uint32_t kUnfit = UINT32_MAX;
+constexpr size_t kShownDigits = 16;  // of a digest
 
 Status no_memory(size_t count) { return error(Code::OutOfMemory, "no memory to check %zu parameters", count); }
 
@@ -23,10 +24,18 @@ constexpr const char* kKeys[kFaultKinds] = {"missing", "unexpected", "mismatched
 // One text per kind of fault, every key in it.
 class Findings {
  public:
-  void add_name(Fault fault, const char* singular, const char* plural, std::string_view name) {
+  void add_name(Fault fault, const char* singular, const char* plural, std::string_view name, const Digest* actual = nullptr,
+                const Digest* expected = nullptr) {
     Text& text = texts_[fault];
     text.add(counts_[fault]++ == 0 ? std::string_view() : std::string_view(", "));
     text.add_quoted(name);
+    if (actual != nullptr) {
+      text.add(" (digest ");
+      text.add(std::string_view(to_text(*actual).text, kShownDigits));
+      text.add("…, expected ");
+      text.add(std::string_view(to_text(*expected).text, kShownDigits));
+      text.add("…)");
+    }
     heads_[fault] = counts_[fault] == 1 ? singular : plural;
     list(fault, name);
   }
@@ -85,12 +94,12 @@ bool compare_types(const ParamEntry& actual, const ParamEntry& wanted, Findings&
   return false;
 }
 
-void report_value(const ParamEntry& wanted, Findings& findings) {
+void report_value(const ParamEntry& wanted, const Digest& actual, const Digest& expected, Findings& findings) {
   if (wanted.is_frozen) {
-    findings.add_name(kFrozenValue, "other values in frozen parameter ", "other values in frozen parameters ", wanted.name);
+    findings.add_name(kFrozenValue, "other values in frozen parameter ", "other values in frozen parameters ", wanted.name, &actual, &expected);
   } else {
     findings.add_name(kValue, "other values than the model was compiled with in parameter ",
-                      "other values than the model was compiled with in parameters ", wanted.name);
+                      "other values than the model was compiled with in parameters ", wanted.name, &actual, &expected);
   }
 }
 
@@ -131,7 +140,7 @@ Status compare_values(const StoragePlan& plan, std::span<const Digest> digests, 
     if (indices[i] == kUnfit || (!is_compared && out == nullptr)) continue;
     TIFFIN_ASSIGN_OR_RETURN(const auto bytes, bytes_of(source, indices[i], scratch));
     const Digest digest = tensor_digest(wanted.dtype, wanted.shape, bytes);
-    if (is_compared && digest != digests[i]) report_value(wanted, findings);
+    if (is_compared && digest != digests[i]) report_value(wanted, digest, digests[i], findings);
     if (out != nullptr) (*out)[i] = digest;
   }
   return {};
@@ -156,8 +165,33 @@ const Weights* weights_of_plan(const StoragePlan& plan, const ParamFile& file) {
   return file.weights() != nullptr && file.weights()->plan().digest() == plan.digest() ? file.weights() : nullptr;
 }
 
-Status check_stated_digests(const StoragePlan& plan, std::span<const Digest> digests, const Weights& weights, const BindOptions& options) {
+// New weights are at least those that the file says.
+Status check_own_digests(const Weights& weights, std::span<const Digest> actual) {
+  for (size_t i = 0; i < actual.size(); ++i) {
+    if (actual[i] == weights.digests()[i]) continue;
+    Text name;
+    name.add_quoted(weights.plan().parameters()[i].name);
+    return error(Code::DigestMismatch, "the digest of parameter %s is %.16s…, the file states %.16s…", name.c_str(), to_text(actual[i]).text,
+                 to_text(weights.digests()[i]).text);
+  }
+  return {};
+}
+
+// Weights of any plan, where their values must be what they state.
+Status check_file_values(const ParamFile& file, const BindOptions& options) {
+  if (!options.verify_values || !options.new_weights || file.weights() == nullptr) return {};
+  TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> actual, hash_weights(*file.weights()));
+  return check_own_digests(*file.weights(), actual.span());
+}
+
+Status check_weights_of_plan(const StoragePlan& plan, std::span<const Digest> digests, const Weights& weights, const BindOptions& options) {
   TIFFIN_TRY(check_digest_count(plan, digests));
+  std::span<const Digest> actual = weights.digests();
+  Array<Digest> hashed;
+  if (options.verify_values && !options.new_weights) {  // of new ones the stated digests are compared already
+    TIFFIN_ASSIGN_OR_RETURN(hashed, hash_weights(weights));
+    actual = hashed.span();
+  }
   if (options.out_digests != nullptr) {
     options.out_digests->clear();
     if (!options.out_digests->append(weights.digests())) return no_memory(plan.parameter_count());
@@ -165,7 +199,7 @@ Status check_stated_digests(const StoragePlan& plan, std::span<const Digest> dig
   Findings findings;
   for (size_t i = 0; i < plan.parameter_count(); ++i) {
     const ParamEntry& wanted = plan.parameters()[i];
-    if (weights.digests()[i] != digests[i] && (wanted.is_frozen || !options.new_weights)) report_value(wanted, findings);
+    if (actual[i] != digests[i] && (wanted.is_frozen || !options.new_weights)) report_value(wanted, actual[i], digests[i], findings);
   }
   return findings.to_status(false);
 }
@@ -178,14 +212,16 @@ Status check_parameters(const StoragePlan& plan, std::span<const Digest> digests
 }
 
 Status check_parameters(const StoragePlan& plan, std::span<const Digest> digests, const ParamFile& file, const BindOptions& options) {
-  if (const Weights* weights = weights_of_plan(plan, file)) return check_stated_digests(plan, digests, *weights, options);
+  TIFFIN_TRY(check_file_values(file, options));
+  if (const Weights* weights = weights_of_plan(plan, file)) return check_weights_of_plan(plan, digests, *weights, options);
   return check_parameters(plan, digests, file.source(), options);
 }
 
 Result<BoundWeights> bind_parameters(const StoragePlan& plan, std::span<const Digest> digests, const ParamFile& file, const BindOptions& options) {
+  TIFFIN_TRY(check_file_values(file, options));
   const Weights* weights = weights_of_plan(plan, file);
   if (weights == nullptr) return bind_foreign_file(plan, digests, file, options);
-  TIFFIN_TRY(check_stated_digests(plan, digests, *weights, options));
+  TIFFIN_TRY(check_weights_of_plan(plan, digests, *weights, options));
   BoundWeights bound;
   bound.data = weights->data();
   if (reinterpret_cast<uintptr_t>(bound.data.data()) % kTensorAlignment == 0) return bound;

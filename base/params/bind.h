@@ -18,6 +18,8 @@ namespace tiffin::params {
 struct BindOptions {
   // Other values on purpose: digests are compared only of frozen parameters.
   bool new_weights = false;
+  // Hash the values of a .tfw file too, instead of believing the digests that it states: DigestMismatch where new weights differ from those.
+  bool verify_values = false;
   // Gets the digests of the parameters, in the plan's order, unless it is null: hashed, or as weights of the same plan state them. Indeterminate
   // after a failure.
   Array<Digest>* out_digests = nullptr;
@@ -27,7 +29,7 @@ struct BindOptions {
 // of MissingParam, UnknownParam, ParamTypeMismatch, ParamShapeMismatch, ParamDigestMismatch.
 // `digests` are the model's, in the plan's order of parameters. An empty source gives MissingParam with every name.
 Status check_parameters(const StoragePlan& plan, std::span<const Digest> digests, const ParamSource& source, const BindOptions& options);
-// The same of a file: weights of the same plan are checked by the digests they carry, nothing is hashed.
+// The same of a file: weights of the same plan are checked by the digests they carry, nothing is hashed unless verify_values asks for it.
 Status check_parameters(const StoragePlan& plan, std::span<const Digest> digests, const ParamFile& file, const BindOptions& options);
 
 // The stored tensors of a model: in the file's own pages, or in private memory.

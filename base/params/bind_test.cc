@@ -184,6 +184,28 @@ TEST(Bind, OtherValuesNeedNewWeightsAndFrozenOnesNeedACompile) {
   EXPECT_EQ(check_parameters(plan, digests.span(), *frozen_file, {true}).code(), Code::ParamDigestMismatch);
 }
 
+TEST(Bind, ValuesOfWeightsAreHashedOnRequest) {
+  Model model;
+  const StoragePlan plan = model.plan();
+  const Array<Digest> digests = model.digests();
+  auto bytes = model.weights();
+  const auto check = [&](const BindOptions& options) {
+    auto file = ParamFile::from_memory(bytes);
+    EXPECT_TRUE(file.has_value());
+    return check_parameters(plan, digests.span(), *file, options);
+  };
+  EXPECT_TRUE(check({.verify_values = true}).is_ok());
+  bytes[weights_layout(plan).data_offset] ^= 1;  // under the digests as they were
+  EXPECT_TRUE(check({}).is_ok());
+  const Status changed = check({.verify_values = true});
+  EXPECT_EQ(changed.code(), Code::ParamDigestMismatch);
+  EXPECT_TRUE(mentions(changed, "digest ") && mentions(changed, ", expected ")) << changed.message();
+  EXPECT_TRUE(check({.new_weights = true}).is_ok());
+  const Status contradicting = check({.new_weights = true, .verify_values = true});
+  EXPECT_EQ(contradicting.code(), Code::DigestMismatch);
+  EXPECT_TRUE(mentions(contradicting, "the file states ")) << contradicting.message();
+}
+
 TEST(Bind, AnOverlayReplacesByName) {
   Model model;
   const StoragePlan plan = model.plan();

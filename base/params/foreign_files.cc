@@ -25,4 +25,9 @@ Result<BoundWeights> bind_foreign_file(const StoragePlan& plan, std::span<const 
   return bind_parameters(plan, digests, file.source(), options);
 }
 
+Result<Array<Digest>> hash_weights(const Weights& weights) {
+  TIFFIN_ASSIGN_OR_RETURN(const SourceReader reader, SourceReader::create(weights.plan(), weights.source()));
+  return parameter_digests(weights.plan(), reader.reader());
+}
+
 }  // namespace tiffin::params

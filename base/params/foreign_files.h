@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only parameters need that were not stored for this very model: the formats besides .tfw, and running the storage plan. The small runtime
-// library links without foreign_files.cc and with functions that decline instead, so nothing else defines or calls around these two.
+// library links without foreign_files.cc and with functions that decline instead, so nothing else defines or calls around these.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +19,8 @@ Result<ParamList> read_foreign_file(std::span<const uint8_t> bytes, Format* out_
 
 // bind_parameters for a file that does not hold the weights of `plan` as they are stored.
 Result<BoundWeights> bind_foreign_file(const StoragePlan& plan, std::span<const Digest> digests, const ParamFile& file, const BindOptions& options);
+
+// The digests that the values of weights really have, in the order of their plan.
+Result<Array<Digest>> hash_weights(const Weights& weights);
 
 }  // namespace tiffin::params

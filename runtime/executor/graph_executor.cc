@@ -227,7 +227,9 @@ void GraphExecutor::set_parameters(Ref<ParameterSet> parameters) {
 
 Status GraphExecutor::load_parameters(params::ParamFile file, const params::BindOptions& options) {
   const uint64_t start = now_ns();
-  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_file(module_->artifact(), std::move(file), options, report_));
+  params::BindOptions joined = options;
+  joined.verify_values = options.verify_values || module_->verifies_values();
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_file(module_->artifact(), std::move(file), joined, report_));
   report_.add_phase("load_params", now_ns() - start);
   set_parameters(std::move(set));
   return {};

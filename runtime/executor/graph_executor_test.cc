@@ -268,6 +268,26 @@ TEST(GraphExecutor, TakesParametersFromATfwWithoutACopy) {
   free(aligned);
 }
 
+TEST(GraphExecutor, HashesATfwWhereAllIsVerified) {
+  Spec spec = runnable_spec();
+  spec.has_weights = false;
+  const std::vector<uint8_t> thin = testing::build(spec);
+  const Digest stated = testing::weight_digest(spec);
+  spec.weights[2] = 7;
+  const std::vector<uint8_t> changed = testing::weights_bytes(spec, stated);
+  const auto load_with = [&](VerifyLevel level, bool new_weights) {
+    LoadOptions options;
+    options.verify = level;
+    auto module = Module::load(std::move(Source::from_memory(thin).value()), options);
+    EXPECT_TRUE(module.has_value());
+    Executor executor(std::move(*module));
+    return executor->load_parameters(std::move(params::ParamFile::from_memory(changed).value()), {.new_weights = new_weights}).code();
+  };
+  EXPECT_EQ(load_with(VerifyLevel::Code, false), Code::Ok);
+  EXPECT_EQ(load_with(VerifyLevel::All, false), Code::ParamDigestMismatch);
+  EXPECT_EQ(load_with(VerifyLevel::All, true), Code::DigestMismatch);
+}
+
 TEST(GraphExecutor, ProfilesSteps) {
   const std::vector<uint8_t> file = testing::build(runnable_spec());
   Executor executor(load(file));

@@ -121,6 +121,7 @@ Result<Ref<Module>> Module::load(Source source, const LoadOptions& options) {
   void* memory = malloc(sizeof(Module));
   if (memory == nullptr) return error(Code::OutOfMemory, "no memory for a module");
   Ref<Module> module = Ref<Module>::adopt(new (memory) Module(std::move(artifact)));
+  module->verifies_values_ = options.verify == VerifyLevel::All;
   module->report_.add_phase("check", now_ns() - start);
   TIFFIN_TRY(module->prepare(options));
   return module;

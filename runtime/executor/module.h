@@ -37,6 +37,8 @@ class Module : public Counted {
   const Artifact& artifact() const { return artifact_; }
   const abi::Variant& variant() const { return *variant_; }
   const LoadReport& report() const { return report_; }
+  // True when it was loaded to hash every value: those of .tfw files that are bound to it as well.
+  bool verifies_values() const { return verifies_values_; }
 
   // MissingFunction with the names there are.
   Result<const abi::Entry*> find_entry(std::string_view name) const;
@@ -78,6 +80,7 @@ class Module : public Counted {
   const uint8_t** constants_ = nullptr;
   mutable ParameterSets sets_;
   LoadReport report_;
+  bool verifies_values_ = false;
 };
 
 }  // namespace tiffin::runtime

@@ -46,7 +46,8 @@ Status StagedParameters::take(Result<Ref<ParameterSet>> set) {
 
 Result<StagedParameters*> StagedParameters::from_file(Ref<Module> module, params::ParamFile file) {
   TIFFIN_ASSIGN_OR_RETURN(StagedParameters * staged, create(std::move(module)));
-  Status status = staged->take(ParameterSet::from_file(staged->module_->artifact(), std::move(file), {.new_weights = true}, staged->report_));
+  const params::BindOptions options{.new_weights = true, .verify_values = staged->module_->verifies_values()};
+  Status status = staged->take(ParameterSet::from_file(staged->module_->artifact(), std::move(file), options, staged->report_));
   if (status.is_ok()) return staged;
   destroy(staged);
   return status;

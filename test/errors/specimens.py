@@ -65,8 +65,6 @@ def write_models(folder):
     save(folder, "mixed_types", [node("Add", ["x", "k"], ["y"], name="add_k")], weights=[numpy_helper.from_array(np.ones(3, np.int64), "k")])
     save(folder, "wrong_output", [node("Relu", ["x"], ["y"])], outputs=[("y", TensorProto.INT64, [2, 3])])
     save(folder, "many_axes", [node("Relu", ["x"], ["y"])], inputs=[("x", F32, [1] * 17)], outputs=[("y", F32, [1] * 17)])
-    save(folder, "wrong_output", [node("Relu", ["x"], ["y"])], outputs=[("y", TensorProto.INT64, [2, 3])])
-    save(folder, "many_axes", [node("Relu", ["x"], ["y"])], inputs=[("x", F32, [1] * 17)], outputs=[("y", F32, [1] * 17)])
     save(folder, "bad_perm", [node("Transpose", ["x"], ["y"], name="turn", perm=[0, 0])])
     save(folder, "bad_axis", [node("Softmax", ["x"], ["y"], name="soft", axis=7)])
     save(folder, "mismatch", [node("MatMul", ["x", "w"], ["y"], name="mm_7")], outputs=[("y", F32, [2, 5])],

@@ -7,7 +7,6 @@
 #include "runtime/host/clock.h"
 #include "tools/commands/byte_file.h"
 #include "tools/commands/open_artifact.h"
-#include "tools/commands/verify_params.h"
 
 namespace tiffin::tools {
 namespace {
@@ -76,9 +75,6 @@ Status Session::bind(const Arguments& arguments) {
   TIFFIN_ASSIGN_OR_RETURN(executor_,
                           runtime::GraphExecutor::create(module_, entry_name(*module_, arguments.entry), {.threads = arguments.values.threads}));
   if (arguments.params != nullptr) {
-    if (arguments.values.verify == runtime::VerifyLevel::All) {
-      TIFFIN_TRY(verify_params(module_->artifact(), arguments.params, arguments.new_weights));
-    }
     TIFFIN_ASSIGN_OR_RETURN(params::ParamFile file, params::ParamFile::open(arguments.params));
     TIFFIN_TRY(executor_->load_parameters(std::move(file), {.new_weights = arguments.new_weights}));
   } else if (!executor_->parameters()) {
