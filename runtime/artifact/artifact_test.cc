@@ -120,6 +120,7 @@ TEST(Artifact, RefusesWhatWouldLeadOutOfBounds) {
       {"kernel index", [](Spec& s) { s.step_kernel = 1; }},
       {"buffer index", [](Spec& s) { s.step_buffer = 5; }},
       {"units", [](Spec& s) { s.units = -1; }},
+      {"more units than elements", [](Spec& s) { s.units = int64_t{1} << 40; }},
       {"grain", [](Spec& s) { s.grain = -1; }},
       {"scratch", [](Spec& s) { s.scratch_bytes = 65; }},
       {"stored tensor", [](Spec& s) { s.stored_index = 1; }},

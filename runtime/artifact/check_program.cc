@@ -139,10 +139,12 @@ Status Checker::check_step(const abi::Variant& variant, const abi::Entry& entry,
   if (step.kernel() >= variant.kernels()->size()) return damaged("step '%s' calls kernel %u of %u", label, step.kernel(), variant.kernels()->size());
   const uint32_t expected = variant.kernels()->Get(step.kernel())->buffer_count();
   if (step.buffers()->size() != expected) return damaged("step '%s' has %u buffers, its kernel wants %u", label, step.buffers()->size(), expected);
+  uint64_t most_units = 1;  // each computes at least one element, of 2 bits or more
   for (const uint32_t buffer : *step.buffers()) {
     if (buffer >= entry.buffers()->size()) return damaged("step '%s' uses buffer %u of %u", label, buffer, entry.buffers()->size());
+    most_units += entry.buffers()->Get(buffer)->bytes() * 4;
   }
-  if (step.units() < 0 || step.grain() < 0 || step.scratch_bytes() > entry.scratch_bytes()) {
+  if (step.units() < 0 || static_cast<uint64_t>(step.units()) > most_units || step.grain() < 0 || step.scratch_bytes() > entry.scratch_bytes()) {
     return damaged("step '%s' has %" PRId64 " units, grain %" PRId64 " and %" PRIu64 " bytes of scratch", label, step.units(), step.grain(),
                    step.scratch_bytes());
   }
