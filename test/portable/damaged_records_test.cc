@@ -9,7 +9,7 @@
 #include "compiler/kernel/serialize.h"
 #include "compiler/kernel/verifier.h"
 #include "runtime/device/interpreter/kernel_ir.h"
-#include "test/portable/run_as_data.h"
+#include "test/portable/run_record.h"
 
 namespace tiffin::portable {
 namespace {

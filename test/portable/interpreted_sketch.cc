@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels with which code generation is tested, run as data: the other definition of what kernel_sketch.h leaves open.
 #include "compiler/codegen/llvm/kernel_sketch.h"
-#include "test/portable/run_as_data.h"
+#include "test/portable/run_record.h"
 
 namespace tiffin::codegen {
 
