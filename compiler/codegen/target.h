@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -29,6 +30,15 @@ Result<Target> parse_target(const std::string& words);
 
 // CPU names that parse_target accepts for a triple's architecture ("x86_64", "aarch64").
 std::vector<std::string> known_cpus(const std::string& architecture);
+
+// All CPUs of an architecture, also those that parse_target refuses, with what they have of the allow-list: the source of
+// tools/commands/cpu_table.cc.
+struct CpuTable {
+  std::vector<std::string> features;                   // the allow-list, sorted, at most 32; feature i is bit i of a mask
+  std::vector<uint32_t> implied;                       // by feature: what a CPU that has it has as well, itself included
+  std::vector<std::pair<std::string, uint32_t>> cpus;  // sorted by name
+};
+CpuTable cpu_table(const std::string& architecture);
 
 // Of a portable target: the kernels' records (docs/architecture/portable_ir.md), one behind the other. Otherwise position-independent code of all
 // kernels: constants, then (page aligned) instructions; no relocation, no import, no writable data.

@@ -239,6 +239,30 @@ std::vector<std::string> known_cpus(const std::string& architecture_name) {
   return names;
 }
 
+CpuTable cpu_table(const std::string& architecture_name) {
+  CpuTable table;
+  const Architecture* architecture = find_architecture(architecture_name);
+  if (architecture == nullptr || !prepare_llvm().is_ok()) return table;
+  const std::string triple = architecture_name + "-linux-gnu";
+  table.features.assign(architecture->features.begin(), architecture->features.end());
+  std::sort(table.features.begin(), table.features.end());
+  const auto mask_of = [&](const std::set<std::string>& enabled) {
+    uint32_t mask = 0;
+    for (size_t i = 0; i < table.features.size(); ++i) mask |= enabled.count(table.features[i]) != 0 ? uint32_t{1} << i : 0;
+    return mask;
+  };
+  for (const std::string& feature : table.features) {
+    table.implied.push_back(mask_of(enabled_features(*create_subtarget(triple, "", "+" + feature))));
+  }
+  const Subtarget list = create_subtarget(triple, architecture->baseline, "");
+  for (const llvm::SubtargetSubTypeKV& cpu : list->getAllProcessorDescriptions()) {
+    const std::set<std::string> enabled = enabled_features(*create_subtarget(triple, cpu.Key, ""));
+    if (architecture->cpu_filter == nullptr || enabled.count(architecture->cpu_filter) != 0) table.cpus.emplace_back(cpu.Key, mask_of(enabled));
+  }
+  std::sort(table.cpus.begin(), table.cpus.end());
+  return table;
+}
+
 Result<Target> parse_target(const std::string& words) {
   if (split(words, ' ') == std::vector<std::string>{kPortableKind}) return portable_target();
   TIFFIN_TRY(prepare_llvm());
