@@ -59,6 +59,25 @@ double round_parts(uint128 magnitude, int exponent, bool is_negative) {
 
 }  // namespace
 
+double round_to_even(double x) {
+  constexpr double kWhole = 0x1p52;  // every value from here on is whole
+  const double magnitude = __builtin_fabs(x);
+  if (!(magnitude < kWhole)) return x;
+  return __builtin_copysign((magnitude + kWhole) - kWhole, x);
+}
+
+double round_down(double x) {
+  const double nearest = round_to_even(x);
+  return __builtin_copysign(nearest > x ? nearest - 1 : nearest, x);
+}
+
+double round_up(double x) {
+  const double nearest = round_to_even(x);
+  return __builtin_copysign(nearest < x ? nearest + 1 : nearest, x);
+}
+
+double round_to_zero(double x) { return x < 0 ? round_up(x) : round_down(x); }
+
 double remainder_of(double a, double b) {
   const double size = __builtin_fabs(a), modulus = __builtin_fabs(b);
   if (!is_finite(a) || !(modulus > 0)) return __builtin_nan("");

@@ -4,31 +4,12 @@
 
 namespace tiffin::runtime {
 
-// To the nearest whole number, ties to even; NaN and infinity stay.
-template <class T>
-T round_to_even(T x) {
-  constexpr T kWhole = sizeof(T) == 4 ? T(0x1p23) : T(0x1p52);  // every value from here on is whole
-  const T magnitude = __builtin_fabs(x);
-  if (!(magnitude < kWhole)) return x;
-  return static_cast<T>(__builtin_copysign((magnitude + kWhole) - kWhole, x));
-}
-
-template <class T>
-T round_down(T x) {
-  const T nearest = round_to_even(x);
-  return static_cast<T>(__builtin_copysign(nearest > x ? nearest - 1 : nearest, x));
-}
-
-template <class T>
-T round_up(T x) {
-  const T nearest = round_to_even(x);
-  return static_cast<T>(__builtin_copysign(nearest < x ? nearest + 1 : nearest, x));
-}
-
-template <class T>
-T round_to_zero(T x) {
-  return x < 0 ? round_up(x) : round_down(x);
-}
+// To a whole number: the nearest, ties to even; at most; at least; towards zero. NaN and infinity stay, so does the sign of a zero. A float32 is
+// rounded in the same way.
+double round_to_even(double x);
+double round_down(double x);
+double round_up(double x);
+double round_to_zero(double x);
 
 // C's fmod; of float32 too, because the remainder of two float32 is one.
 double remainder_of(double a, double b);

@@ -62,10 +62,10 @@ void check_all(int count) {
     const T c = i % 2 == 0 ? any_number<T>(random) : -std::nextafter(static_cast<T>(a * b), any_number<T>(random));
     expect_same(std::fma(a, b, c), fused_multiply_add(a, b, c), "fma", a, b, c);
     expect_same(static_cast<T>(std::fmod(a, b)), static_cast<T>(remainder_of(a, b)), "fmod", a, b, T(0));
-    expect_same(std::floor(a), round_down(a), "floor", a, T(0), T(0));
-    expect_same(std::ceil(a), round_up(a), "ceil", a, T(0), T(0));
-    expect_same(std::trunc(a), round_to_zero(a), "trunc", a, T(0), T(0));
-    expect_same(std::nearbyint(a), round_to_even(a), "nearbyint", a, T(0), T(0));
+    expect_same(std::floor(a), static_cast<T>(round_down(a)), "floor", a, T(0), T(0));
+    expect_same(std::ceil(a), static_cast<T>(round_up(a)), "ceil", a, T(0), T(0));
+    expect_same(std::trunc(a), static_cast<T>(round_to_zero(a)), "trunc", a, T(0), T(0));
+    expect_same(std::nearbyint(a), static_cast<T>(round_to_even(a)), "nearbyint", a, T(0), T(0));
   }
 }
 

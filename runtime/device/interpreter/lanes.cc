@@ -26,18 +26,6 @@ void map_pieces(const Instruction& i, Frame frame, F f) {
   for (uint32_t p = 0; p < i.target; ++p) d[p] = f(a[p], b[p]);
 }
 
-// Calls f(a, b) for each lane and stores what it returns.
-template <class T, class F>
-void map_lanes(const Instruction& i, Frame frame, F f) {
-  using Out = decltype(f(T{}, T{}));
-  uint8_t* d = place(frame, i.d);
-  const uint8_t* a = place(frame, i.a);
-  const uint8_t* b = place(frame, i.b);
-  for (int lane = 0; lane < i.lanes; ++lane) {
-    write<Out>(d + lane * sizeof(Out), f(read<T>(a + lane * sizeof(T)), read<T>(b + lane * sizeof(T))));
-  }
-}
-
 template <class T>
 struct BitsOf;
 template <>
@@ -80,24 +68,44 @@ bool compute_arithmetic(const Instruction& i, Frame frame) {
   }
 }
 
+// What float32 shares with float64: exact in the wider one.
+double float_lane(uint8_t op, double a, double b) {
+  switch (op) {
+    case kMod:
+      return remainder_of(a, b);
+    case kEqual:
+      return a == b;
+    case kLess:
+      return a < b;
+    default:
+      return a <= b;
+  }
+}
+
 template <class T>
 void compute_float(const Instruction& i, Frame frame) {
   if (compute_arithmetic<T>(i, frame)) return;
-  switch (i.op - kBinary) {
+  const auto op = static_cast<uint8_t>(i.op - kBinary);
+  switch (op) {
     case kDiv:
       return map_pieces<T>(i, frame, [](auto a, auto b) { return a / b; });
     case kMin:
       return map_pieces<T>(i, frame, extreme<T, true>);
     case kMax:
       return map_pieces<T>(i, frame, extreme<T, false>);
-    case kMod:
-      return map_lanes<T>(i, frame, [](T a, T b) { return static_cast<T>(remainder_of(a, b)); });
-    case kEqual:
-      return map_lanes<T>(i, frame, [](T a, T b) { return static_cast<uint8_t>(a == b); });
-    case kLess:
-      return map_lanes<T>(i, frame, [](T a, T b) { return static_cast<uint8_t>(a < b); });
     default:
-      return map_lanes<T>(i, frame, [](T a, T b) { return static_cast<uint8_t>(a <= b); });
+      break;
+  }
+  const uint8_t* a = place(frame, i.a);
+  const uint8_t* b = place(frame, i.b);
+  uint8_t* d = place(frame, i.d);
+  for (int lane = 0; lane < i.lanes; ++lane, a += sizeof(T), b += sizeof(T)) {
+    const double result = float_lane(op, read<T>(a), read<T>(b));
+    if (op == kMod) {
+      write(d + lane * sizeof(T), static_cast<T>(result));
+    } else {
+      d[lane] = result != 0;
+    }
   }
 }
 
@@ -195,34 +203,6 @@ void reduce(const Instruction& i, Frame frame) {
   memcpy(place(frame, i.d), halves[0], element);
 }
 
-template <class T>
-T float_unary(uint8_t op, T a) {
-  switch (op) {
-    case kNeg:
-      return -a;
-    case kAbs:
-      return static_cast<T>(__builtin_fabs(a));
-    case kSqrt:
-      return sizeof(T) == 4 ? static_cast<T>(__builtin_sqrtf(static_cast<float>(a))) : static_cast<T>(__builtin_sqrt(a));
-    case kFloor:
-      return round_down(a);
-    case kCeil:
-      return round_up(a);
-    case kTrunc:
-      return round_to_zero(a);
-    default:
-      return round_to_even(a);
-  }
-}
-
-template <class T>
-void compute_float_unary(const Instruction& i, Frame frame) {
-  const auto op = static_cast<uint8_t>(i.op - kUnary);
-  uint8_t* d = place(frame, i.d);
-  const uint8_t* a = place(frame, i.a);
-  for (int lane = 0; lane < i.lanes; ++lane) write<T>(d + lane * sizeof(T), float_unary(op, read<T>(a + lane * sizeof(T))));
-}
-
 double float_of(DType dtype, int64_t bits) {
   switch (dtype) {
     case DType::Float32:
@@ -247,6 +227,32 @@ int64_t float_bits(DType dtype, double value) {
     default:
       return float_to_bfloat16(double_to_odd_float(value));
   }
+}
+
+// In float64, which holds every float32: none of these rounds twice.
+double float_unary(uint8_t op, double a) {
+  switch (op) {
+    case kNeg:
+      return -a;
+    case kAbs:
+      return __builtin_fabs(a);
+    case kSqrt:
+      return __builtin_sqrt(a);
+    case kFloor:
+      return round_down(a);
+    case kCeil:
+      return round_up(a);
+    case kTrunc:
+      return round_to_zero(a);
+    default:
+      return round_to_even(a);
+  }
+}
+
+int64_t integer_unary(uint8_t op, DType dtype, int64_t a) {
+  if (op == kNot) return dtype == DType::Bool ? a ^ 1 : ~a;
+  if (op == kNeg || (a < 0 && !is_unsigned(dtype))) return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
+  return a;
 }
 
 // Truncated and saturated to an integer type; 0 for NaN.
@@ -281,12 +287,10 @@ void fma_pieces(const Instruction& i, Frame frame) {
 
 template <class T>
 void fma_lanes(const Instruction& i, Frame frame) {
-  const uint8_t* c = place(frame, i.c);
-  map_lanes<T>(i, frame, [&](T a, T b) {
-    const T result = fused_multiply_add(a, b, read<T>(c));
-    c += sizeof(T);
-    return result;
-  });
+  for (size_t at = 0; at < i.lanes * sizeof(T); at += sizeof(T)) {
+    const T result = fused_multiply_add(read<T>(place(frame, i.a) + at), read<T>(place(frame, i.b) + at), read<T>(place(frame, i.c) + at));
+    write(place(frame, i.d) + at, result);
+  }
 }
 
 }  // namespace
@@ -343,19 +347,14 @@ void fill(uint8_t element_shift, uint64_t bits, int lanes, uint8_t* to) {
 void compute_unary(const Instruction& i, Frame frame) {
   const auto op = static_cast<uint8_t>(i.op - kUnary);
   if (op >= kReduceAdd) return reduce(i, frame);
-  if (i.dtype == DType::Float32) return compute_float_unary<float>(i, frame);
-  if (i.dtype == DType::Float64) return compute_float_unary<double>(i, frame);
-  int64_t a[kMaxLanes];
-  widen(i.dtype, place(frame, i.a), i.lanes, a);
+  const bool is_float = i.dtype == DType::Float32 || i.dtype == DType::Float64;
+  int64_t lanes[kMaxLanes];
+  widen(i.dtype, place(frame, i.a), i.lanes, lanes);
   for (int lane = 0; lane < i.lanes; ++lane) {
-    int64_t& value = a[lane];
-    if (op == kNot) {
-      value = i.dtype == DType::Bool ? value ^ 1 : ~value;
-    } else if (op == kNeg || (value < 0 && !is_unsigned(i.dtype))) {
-      value = static_cast<int64_t>(0 - static_cast<uint64_t>(value));
-    }
+    int64_t& value = lanes[lane];
+    value = is_float ? float_bits(i.dtype, float_unary(op, float_of(i.dtype, value))) : integer_unary(op, i.dtype, value);
   }
-  narrow(element_shift_of(i.dtype), a, i.lanes, place(frame, i.d));
+  narrow(element_shift_of(i.dtype), lanes, i.lanes, place(frame, i.d));
 }
 
 void compute_binary(const Instruction& i, Frame frame) {
@@ -379,15 +378,12 @@ void compute_fma(const Instruction& i, Frame frame, bool is_fused) {
 }
 
 void compute_select(const Instruction& i, Frame frame) {
-  const uint32_t element = 1u << element_shift_of(i.dtype);
-  uint8_t* d = place(frame, i.d);
   const uint8_t* condition = place(frame, i.a);
-  const uint8_t* b = place(frame, i.b);
-  const uint8_t* c = place(frame, i.c);
-  int64_t chosen[kMaxLanes];
-  uint8_t* next = reinterpret_cast<uint8_t*>(chosen);
-  for (uint32_t lane = 0; lane < i.lanes; ++lane, next += element) memcpy(next, (condition[lane] != 0 ? b : c) + lane * element, element);
-  memcpy(d, chosen, i.lanes * element);
+  int64_t b[kMaxLanes], c[kMaxLanes];
+  widen(i.dtype, place(frame, i.b), i.lanes, b);
+  widen(i.dtype, place(frame, i.c), i.lanes, c);
+  for (int lane = 0; lane < i.lanes; ++lane) b[lane] = condition[lane] != 0 ? b[lane] : c[lane];
+  narrow(element_shift_of(i.dtype), b, i.lanes, place(frame, i.d));
 }
 
 }  // namespace tiffin::runtime
