@@ -192,7 +192,10 @@ Status Container::read_table() {
   auto* sections = arena_.allocate<Section>(count);
   if (table == nullptr || sections == nullptr) return error(Code::OutOfMemory, "no memory for the sections of '%s'", source_.name());
   const size_t table_bytes = count * sizeof(tiffin_section);
-  if (!is_bundle_) TIFFIN_TRY(elf_.translate("the section table", elf_.note().header_address, sizeof(header_) + table_bytes).take_error());
+  if (!is_bundle_) {
+    Result<uint64_t> whole = elf_.translate("the section table", elf_.note().header_address, sizeof(header_) + table_bytes);
+    if (!whole.has_value()) return whole.take_error();
+  }
   const Source& file = header_file_ != nullptr ? *header_file_ : source_;
   TIFFIN_TRY(file.read(header_offset_ + sizeof(header_), {reinterpret_cast<uint8_t*>(table), table_bytes}));
   TIFFIN_TRY(check_header_digests({table, count}));
