@@ -79,13 +79,13 @@ void read_records(std::string_view records, Extended& out) {
   while (!records.empty()) {
     const size_t space = records.find(' ');
     uint64_t length = 0;
-    if (space == std::string_view::npos || !read_decimal(records.substr(0, space), &length)) return;
+    if (space == std::string_view::npos || !read_decimal({records.data(), space}, &length)) return;
     if (length <= space + 1 || length > records.size() || records[length - 1] != '\n') return;
-    const std::string_view record = records.substr(space + 1, length - space - 2);
+    const std::string_view record(records.data() + space + 1, static_cast<size_t>(length) - space - 2);  // substr would take a symbol of libstdc++
     records.remove_prefix(length);
     const size_t equals = record.find('=');
     if (equals == std::string_view::npos) return;
-    const std::string_view key = record.substr(0, equals), value = record.substr(equals + 1);
+    const std::string_view key(record.data(), equals), value(record.data() + equals + 1, record.size() - equals - 1);
     uint64_t bytes = 0;
     if (key == "size" && read_decimal(value, &bytes)) out.bytes = bytes;
     if (key == "path" && value.size() < sizeof(out.path)) {
