@@ -58,10 +58,11 @@ Status not_trusted(const char* what) {
 
 Status judge(const char* what, const Artifact& artifact, const abi::Variant& variant, const Machine& machine) {
   if (is_data(variant)) return {};
+  if (!machine.runs_code) return not_trusted(what);
   const uint16_t held = machine_of(artifact, variant, machine);
   if (held != machine.elf_machine) return other_machine(what, held, variant, machine);
   if (count_missing(variant, machine) > 0) return missing_features(what, variant, machine);
-  return machine.runs_code ? Status() : not_trusted(what);
+  return {};
 }
 
 // Of the variants that do not run, the one that lacks least: of the machine's kind before others, fewer missing features before more.

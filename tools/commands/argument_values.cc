@@ -107,6 +107,7 @@ Status read_values(const Arguments& arguments, Values* out) {
   TIFFIN_TRY(read_run_values(arguments, out));
   TIFFIN_TRY(read_compile_values(arguments, out));
   TIFFIN_TRY(read_bench_values(arguments, out));
+  if (arguments.cpu != nullptr && arguments.features != nullptr) return error(Code::InvalidArgument, "--cpu and --features exclude each other");
   if (arguments.budget != nullptr) {
     TIFFIN_ASSIGN_OR_RETURN(out->budget, parse_size("budget", arguments.budget));
   }

@@ -39,7 +39,7 @@ struct Arguments {
   const char* file = nullptr;
   const char *params = nullptr, *inputs = nullptr, *fill = nullptr, *outputs = nullptr, *format = nullptr, *device = nullptr, *threads = nullptr;
   const char *entry = nullptr, *verify = nullptr, *warmup = nullptr, *repeat = nullptr, *seconds = nullptr, *trace = nullptr;
-  const char *budget = nullptr, *baseline = nullptr, *output = nullptr, *features = nullptr, *opt_level = nullptr;
+  const char *budget = nullptr, *baseline = nullptr, *output = nullptr, *features = nullptr, *cpu = nullptr, *opt_level = nullptr;
   const char* trust = nullptr;
   bool new_weights = false, copy = false, strict = false, json = false, quiet = false, profile = false;
   bool functions = false, tensors = false, sizes = false, program = false, memory = false, help = false;

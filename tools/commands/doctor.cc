@@ -1,171 +1,158 @@
 // SPDX-License-Identifier: Apache-2.0
-// `doctor`: would the artifact load here? Every reason at once, each with a remedy. Executes nothing of the file.
-#include <unistd.h>
-
+// `doctor`: would the artifact load here, or on another machine? Every reason at once, each with a remedy. Executes nothing of the file, and
+// reads headers, tables and the code that would be mapped, never weights.
+#include <algorithm>
 #include <cinttypes>
-#include <cstdio>
 
 #include "base/params/bind.h"
 #include "base/params/param_file.h"
 #include "runtime/host/cpu.h"
 #include "tools/commands/byte_file.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/json_output.h"
-#include "tools/commands/open_artifact.h"
+#include "tools/commands/cpu_models.h"
+#include "tools/commands/diagnosis.h"
+#include "tools/commands/inspect.h"
 
 namespace tiffin::tools {
 namespace {
 
 using runtime::view;
 
-struct VariantAnswer {
-  std::string_view target;
-  Status reason;  // ok: it can run
-};
-
-struct Diagnosis {
-  static constexpr size_t kMaxProblems = 32;
-  FixedList<VariantAnswer> variants;
-  size_t chosen = SIZE_MAX;
-  Status problems[kMaxProblems];
-  size_t problem_count = 0;
-};
-
-void add_problem(Diagnosis& diagnosis, Status problem) {
-  if (diagnosis.problem_count < Diagnosis::kMaxProblems) diagnosis.problems[diagnosis.problem_count++] = std::move(problem);
+Result<AskedMachine> asked_machine(const Arguments& arguments) {
+  if (arguments.cpu != nullptr) return AskedMachine::of_cpu(arguments.cpu);
+  if (arguments.features != nullptr) return AskedMachine::of_features(arguments.features);
+  return AskedMachine();
 }
 
-// True when `feature` stands in a comma separated list, with or without a plus sign.
-bool lists_feature(std::string_view list, std::string_view feature) {
-  while (!list.empty()) {
-    const size_t end = list.find(',');
-    std::string_view word(list.data(), end == std::string_view::npos ? list.size() : end);
-    if (!word.empty() && word[0] == '+') word.remove_prefix(1);
-    if (word == feature) return true;
-    if (end == std::string_view::npos) return false;
-    list.remove_prefix(end + 1);
-  }
-  return false;
+const abi::Variant& variant_at(const runtime::Artifact& artifact, size_t index) {
+  return *artifact.program().variants()->Get(static_cast<uint32_t>(index));
 }
 
-// Why a variant cannot run on this machine, or on one with the features of --features; ok when it can.
-Status examine_variant(const abi::Variant& variant, const Arguments& arguments) {
-  const bool is_here = arguments.features == nullptr;
-  if (is_here && variant.machine() != runtime::host_machine()) {
-    return error(Code::NoVariant, "'%s' is code for %s, this machine is %s", variant.target()->c_str(), runtime::machine_name(variant.machine()),
-                 runtime::machine_name(runtime::host_machine()));
+Status examine_variants(const runtime::Artifact& artifact, const runtime::Machine& machine, const Arguments& arguments, Diagnosis& diagnosis) {
+  TIFFIN_TRY(diagnosis.variants.create(artifact.program().variants()->size()));
+  diagnosis.chosen = find_best_variant(artifact, machine);
+  for (size_t i = 0; i < diagnosis.variants.size(); ++i) {
+    diagnosis.variants[i].target = view(variant_at(artifact, i).target());
+    explain_variant(artifact, i, diagnosis.chosen, machine, diagnosis.variants[i].reason);
   }
-  Text missing;
-  for (const flatbuffers::String* feature : *variant.features()) {
-    if (is_here ? runtime::cpu_has_feature(view(feature)) : lists_feature(arguments.features, view(feature))) continue;
-    if (!missing.empty()) missing.add(", ");
-    missing.add(view(feature));
+  if (diagnosis.chosen != SIZE_MAX) {
+    if (variant_at(artifact, diagnosis.chosen).machine() == 0) diagnosis.add_fallback("interpreter: the kernels of the chosen variant are data");
+    return {};
   }
-  if (missing.empty()) return {};
-  return error(Code::MissingCpuFeature, "'%s' needs CPU features that %s lacks: %s", variant.target()->c_str(),
-               is_here ? "this machine" : "that machine", missing.c_str());
-}
-
-Status examine_variants(const runtime::Artifact& artifact, const Arguments& arguments, Diagnosis& diagnosis) {
-  const auto& variants = *artifact.program().variants();
-  TIFFIN_TRY(diagnosis.variants.create(variants.size()));
-  for (uint32_t i = 0; i < variants.size(); ++i) {
-    diagnosis.variants[i] = {view(variants.Get(i)->target()), examine_variant(*variants.Get(i), arguments)};
-    if (diagnosis.variants[i].reason.is_ok() && diagnosis.chosen == SIZE_MAX) diagnosis.chosen = i;
-  }
-  if (diagnosis.chosen != SIZE_MAX) return {};
-  for (const VariantAnswer& answer : diagnosis.variants) add_problem(diagnosis, answer.reason.clone());
+  Status problem = choose_variant(artifact, machine).take_error();
+  const bool has_name = arguments.cpu != nullptr && problem.code() == Code::MissingCpuFeature;
+  diagnosis.add_problem(has_name ? std::move(problem).with_remedy("compile the model for that CPU as well: --target \"llvm -mcpu=%s\"", arguments.cpu)
+                                 : std::move(problem));
   return {};
 }
 
-// A program whose buffers are larger than the memory of this machine will not run, however much of it is free.
-Status examine_memory(const abi::Variant& variant) {
-  const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  const uint64_t needed = arena_bytes(variant);
-  if (needed <= memory) return {};
-  return error(Code::OutOfMemory, "the buffers of '%s' need %" PRIu64 " bytes, this machine has %" PRIu64, variant.target()->c_str(), needed, memory);
+// What loading hashes of the parts that are read here: the tables, and the code of the chosen variant.
+void examine_digests(const runtime::Artifact& artifact, Diagnosis& diagnosis) {
+  const std::string_view code = diagnosis.chosen == SIZE_MAX ? std::string_view() : view(variant_at(artifact, diagnosis.chosen).code_section());
+  for (const runtime::Section& section : artifact.container().sections()) {
+    const bool is_table =
+        section.kind == TIFFIN_SECTION_MANIFEST || section.kind == TIFFIN_SECTION_PROGRAM || section.kind == TIFFIN_SECTION_STORAGE_PLAN;
+    const bool is_code = (section.kind == TIFFIN_SECTION_CODE || section.kind == TIFFIN_SECTION_KERNEL_IR) && section.name == code;
+    if (is_table || is_code) diagnosis.add_problem(artifact.container().check_section(section));
+  }
 }
 
-Status examine_params(const runtime::Artifact& artifact, const char* path) {
-  TIFFIN_ASSIGN_OR_RETURN(const params::ParamFile file, params::ParamFile::open(path));
-  return params::check_parameters(artifact.storage_plan(), artifact.parameter_digests(), file, {});
+void examine_functions(const runtime::Artifact& artifact, Diagnosis& diagnosis) {
+  if (diagnosis.chosen == SIZE_MAX) return;
+  const abi::Variant& chosen = variant_at(artifact, diagnosis.chosen);
+  if (chosen.entries()->size() == 0) {
+    diagnosis.add_problem(error(Code::MissingFunction, "variant '%s' has no function", chosen.target()->c_str()));
+  }
+  for (const abi::Variant* variant : *artifact.program().variants()) {
+    for (const abi::Entry* entry : *variant->entries()) {
+      if (find_entry(chosen, view(entry->name())) != nullptr) continue;
+      diagnosis.add_problem(error(Code::MissingFunction, "variant '%s' lacks function '%s', which '%s' has", chosen.target()->c_str(),
+                                  entry->name()->c_str(), variant->target()->c_str())
+                                .with_remedy("compile all variants from the same model"));
+    }
+  }
 }
 
-void write_problem(JsonOutput& out, const Status& problem) {
-  out.begin_object();
-  out.text("code", code_row(problem.code()).name);
-  out.text("message", problem.message());
-  out.text("remedy", problem.remedy());
-  out.end_object();
+void examine_params(const runtime::Artifact& artifact, const char* path, Diagnosis& diagnosis) {
+  const uint64_t stored_bytes = artifact.storage_plan().data_bytes();
+  if (path == nullptr) {
+    (artifact.weights() != nullptr ? diagnosis.memory.mapped : diagnosis.memory.weights) += stored_bytes;
+    return;
+  }
+  const Result<params::ParamFile> file = params::ParamFile::open(path);
+  if (!file.has_value()) {
+    diagnosis.add_problem(file.error().clone());
+    return;
+  }
+  diagnosis.add_problem(params::check_parameters(artifact.storage_plan(), artifact.parameter_digests(), *file, {}));
+  const bool is_in_place = file->weights() != nullptr && file->weights()->plan().digest() == artifact.storage_plan().digest();
+  (is_in_place ? diagnosis.memory.mapped : diagnosis.memory.weights) += stored_bytes;
+  if (!is_in_place && stored_bytes > 0)
+    diagnosis.add_fallback("the weights are repacked: the parameter file does not follow the model's storage plan");
 }
 
-Status print_json(const Diagnosis& diagnosis) {
-  JsonOutput out(stdout);
-  out.begin_object();
-  out.boolean("loads", diagnosis.problem_count == 0);
-  if (diagnosis.chosen == SIZE_MAX) {
-    out.null("chosen");
-  } else {
-    out.text("chosen", diagnosis.variants[diagnosis.chosen].target);
+void examine_memory(const runtime::Artifact& artifact, bool is_here, Diagnosis& diagnosis) {
+  const abi::Variant& variant = variant_at(artifact, diagnosis.chosen == SIZE_MAX ? 0 : diagnosis.chosen);
+  MemoryNeed& need = diagnosis.memory;
+  for (const abi::Entry* entry : *variant.entries()) {
+    const uint64_t scratch = entry->scratch_bytes() * static_cast<uint64_t>(is_here ? runtime::usable_core_count() : 1);
+    need.arena = std::max(need.arena, entry->arena_bytes() + scratch);
   }
-  out.begin_array("variants");
-  for (size_t i = 0; i < diagnosis.variants.size(); ++i) {
-    const VariantAnswer& answer = diagnosis.variants[i];
-    out.begin_object();
-    out.text("target", answer.target);
-    out.boolean("chosen", i == diagnosis.chosen);
-    out.begin_array("reasons");
-    if (!answer.reason.is_ok()) out.text(nullptr, answer.reason.message());
-    out.end_array();
-    out.end_object();
+  const runtime::Section* code = artifact.container().find(TIFFIN_SECTION_CODE, view(variant.code_section()));
+  need.mapped += code == nullptr ? 0 : code->length;
+  if (!is_here) return;
+  need.is_judged = true;
+  need.limits = memory_limits();
+  const uint64_t own = need.arena + need.weights, all = own + need.mapped;
+  if (own > need.limits.memory) {
+    diagnosis.add_problem(error(Code::OutOfMemory, "the buffers of '%s' need %" PRIu64 " bytes of memory, this machine has %" PRIu64 " available",
+                                variant.target()->c_str(), own, need.limits.memory));
   }
-  out.end_array();
-  out.begin_array("problems");
-  for (size_t i = 0; i < diagnosis.problem_count; ++i) write_problem(out, diagnosis.problems[i]);
-  out.end_array();
-  out.begin_array("fallbacks");
-  out.end_array();
-  out.begin_array("libraries");
-  out.end_array();
-  out.end_object();
-  return out.finish();
+  if (all > need.limits.address_space) {
+    diagnosis.add_problem(error(Code::OutOfMemory, "'%s' needs %" PRIu64 " bytes of address space, the limit leaves %" PRIu64,
+                                variant.target()->c_str(), all, need.limits.address_space)
+                              .with_remedy("raise the limit (ulimit -v), or use a smaller model"));
+  }
 }
 
-Status print_text(const Diagnosis& diagnosis, const char* path) {
-  for (size_t i = 0; i < diagnosis.variants.size(); ++i) {
-    const VariantAnswer& answer = diagnosis.variants[i];
-    printf("%s  %.*s%s%s\n", i == diagnosis.chosen ? "chosen " : "variant", static_cast<int>(answer.target.size()), answer.target.data(),
-           answer.reason.is_ok() ? "" : ": ", answer.reason.message());
+Status examine_libraries(const runtime::Artifact& artifact, const runtime::Machine& machine, bool is_here, Diagnosis& diagnosis) {
+  TIFFIN_TRY(find_libraries(artifact, machine.elf_machine, is_here, diagnosis.libraries));
+  for (const Library& library : diagnosis.libraries.list) {
+    if (library.fault != nullptr) {
+      diagnosis.add_problem(error(Code::MissingLibrary, "library '%s' travels with the model, but %s", library.name, library.fault)
+                                .with_remedy("pack a library for that machine with --with-library"));
+    } else if (library.path == nullptr && is_here) {
+      diagnosis.add_problem(error(Code::MissingLibrary, "library '%s', which '%s' needs, was not found", library.name, library.needed_by));
+    }
   }
-  printf("%s %s\n", path, diagnosis.problem_count == 0 ? "loads" : "does not load");
-  return flush_output();
+  return {};
 }
 
-// Files that can be judged: everything but what cannot be read at all.
-Status examine(const Arguments& arguments, const Result<runtime::Artifact>& artifact, Diagnosis& diagnosis) {
-  if (!artifact.has_value()) {
-    add_problem(diagnosis, artifact.error().clone());
-    return {};
-  }
-  TIFFIN_TRY(examine_variants(*artifact, arguments, diagnosis));
-  if (diagnosis.chosen != SIZE_MAX && arguments.features == nullptr) {
-    Status memory = examine_memory(*artifact->program().variants()->Get(static_cast<uint32_t>(diagnosis.chosen)));
-    if (!memory.is_ok()) add_problem(diagnosis, std::move(memory));
-  }
-  if (arguments.params == nullptr) return {};
-  Status params = examine_params(*artifact, arguments.params);
-  if (!params.is_ok()) add_problem(diagnosis, std::move(params));
+Status examine(const runtime::Artifact& artifact, const AskedMachine& asked, const Arguments& arguments, Diagnosis& diagnosis) {
+  const runtime::Machine machine = asked.machine();
+  TIFFIN_TRY(examine_variants(artifact, machine, arguments, diagnosis));
+  examine_digests(artifact, diagnosis);
+  examine_functions(artifact, diagnosis);
+  TIFFIN_TRY(examine_libraries(artifact, machine, asked.is_this(), diagnosis));
+  examine_params(artifact, arguments.params, diagnosis);
+  examine_memory(artifact, asked.is_this(), diagnosis);
   return {};
 }
 
 }  // namespace
 
 Result<int> examine_artifact(const Arguments& arguments) {
-  const Result<runtime::Artifact> artifact = open_artifact(arguments.file, runtime::VerifyLevel::Code);
-  if (!artifact.has_value() && (artifact.error().code() == Code::Io || artifact.error().code() == Code::OutOfMemory)) return artifact.error().clone();
+  TIFFIN_ASSIGN_OR_RETURN(const AskedMachine asked, asked_machine(arguments));
+  const Result<runtime::Artifact> opened = open_artifact(arguments.file, runtime::VerifyLevel::None);
+  if (!opened.has_value() && (opened.error().code() == Code::Io || opened.error().code() == Code::OutOfMemory)) return opened.error().clone();
+  const runtime::Artifact* artifact = opened.has_value() ? &*opened : nullptr;
   Diagnosis diagnosis;
-  TIFFIN_TRY(examine(arguments, artifact, diagnosis));
-  TIFFIN_TRY(arguments.json ? print_json(diagnosis) : print_text(diagnosis, arguments.file));
+  if (artifact == nullptr) {
+    diagnosis.add_problem(opened.error().clone());
+  } else {
+    TIFFIN_TRY(examine(*artifact, asked, arguments, diagnosis));
+  }
+  TIFFIN_TRY(arguments.json ? print_diagnosis_json(diagnosis, artifact) : print_diagnosis_text(diagnosis, artifact, arguments, asked.machine().name));
   for (size_t i = 0; i < diagnosis.problem_count; ++i) {
     const Status& problem = diagnosis.problems[i];
     report_reason(problem.code(), problem.message(), problem.remedy());

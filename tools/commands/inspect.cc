@@ -2,12 +2,12 @@
 // `inspect`: what an artifact says of itself, for people; and whether it keeps to a size.
 #include "tools/commands/inspect.h"
 
-#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
 #include "tools/commands/byte_file.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/sizes.h"
 
 namespace tiffin::tools {
 namespace {
@@ -80,41 +80,6 @@ void print_program(const abi::Variant& variant) {
   }
 }
 
-struct Part {
-  const char* kind;
-  const char* name;
-  uint64_t bytes;
-};
-
-// Sections but for weights, and the stored tensors, largest first.
-Result<Array<Part>> largest_parts(const runtime::Artifact& artifact) {
-  Array<Part> parts;
-  bool has_memory = true;
-  for (const runtime::Section& section : artifact.container().sections()) {
-    if (section.kind != TIFFIN_SECTION_WEIGHTS) has_memory = parts.append({"section", section.name.data(), section.length}) && has_memory;
-  }
-  if (artifact.weights() != nullptr) {
-    for (const abi::Stored* stored : *artifact.storage_plan().table().stored()) {
-      has_memory = parts.append({"tensor", stored->name()->c_str(), stored->bytes()}) && has_memory;
-    }
-  }
-  if (!has_memory) return out_of_memory();
-  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.bytes > b.bytes; });
-  return parts;
-}
-
-Status print_sizes(const runtime::Artifact& artifact) {
-  const TierSizes sizes = tier_sizes(artifact.container());
-  const Part kTiers[] = {{"", "code", sizes.code},         {"", "program", sizes.program}, {"", "weights", sizes.weights},
-                         {"", "manifest", sizes.manifest}, {"", "golden", sizes.golden},   {"", "padding", sizes.padding}};
-  printf("sizes     %s\n", size_text(sizes.total).text);
-  for (const Part& tier : kTiers) printf("    %-9s %s\n", tier.name, size_text(tier.bytes).text);
-  TIFFIN_ASSIGN_OR_RETURN(const Array<Part> parts, largest_parts(artifact));
-  printf("largest\n");
-  for (size_t i = 0; i < parts.size() && i < 20; ++i) printf("    %-8s %-40s %s\n", parts[i].kind, parts[i].name, size_text(parts[i].bytes).text);
-  return {};
-}
-
 Status print_all(const runtime::Artifact& artifact, const Arguments& arguments) {
   const bool is_partial = arguments.functions || arguments.tensors || arguments.sizes || arguments.program || arguments.memory;
   const abi::Variant& variant = artifact.first_variant();
@@ -129,56 +94,6 @@ Status print_all(const runtime::Artifact& artifact, const Arguments& arguments) 
   if (arguments.sizes) TIFFIN_TRY(print_sizes(artifact));
   if (!is_partial) printf("size      %s\n", size_text(tier_sizes(artifact.container()).total).text);
   return flush_output();
-}
-
-// What grew against the baseline, or what is largest, for the reason's text.
-Status list_growth(const TierSizes& now, const TierSizes& before, Text* out) {
-  const struct {
-    const char* name;
-    uint64_t now, before;
-  } kTiers[] = {{"code", now.code, before.code},          {"program", now.program, before.program},
-                {"weights", now.weights, before.weights}, {"manifest", now.manifest, before.manifest},
-                {"golden", now.golden, before.golden},    {"padding", now.padding, before.padding}};
-  for (const auto& tier : kTiers) {
-    if (tier.now <= tier.before) continue;
-    if (!out->empty()) out->add(", ");
-    out->add(tier.name);
-    out->add(" +");
-    out->add_number(static_cast<int64_t>(tier.now - tier.before));
-  }
-  return out->has_failed() ? out_of_memory() : Status();
-}
-
-Result<bool> keeps_budget(const runtime::Artifact& artifact, const Arguments& arguments) {
-  if (arguments.budget == nullptr) return true;
-  const uint64_t budget = arguments.values.budget;
-  const uint64_t total = tier_sizes(artifact.container()).total;
-  if (total <= budget) return true;
-  Text text;
-  TIFFIN_ASSIGN_OR_RETURN(const Array<Part> parts, largest_parts(artifact));
-  for (size_t i = 0; i < parts.size() && i < 5; ++i) {
-    text.add(i == 0 ? "" : ", ");
-    text.add(parts[i].name);
-    text.add(" ");
-    text.add_number(static_cast<int64_t>(parts[i].bytes));
-  }
-  const Status reason =
-      error(Code::SizeBudget, "'%s' has %" PRIu64 " bytes, the budget is %" PRIu64 "; largest: %s", arguments.file, total, budget, text.c_str());
-  report_reason(reason.code(), reason.message(), reason.remedy());
-  return false;
-}
-
-Result<bool> keeps_baseline(const runtime::Artifact& artifact, const Arguments& arguments) {
-  if (arguments.baseline == nullptr) return true;
-  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact baseline, open_artifact(arguments.baseline, runtime::VerifyLevel::None));
-  const TierSizes now = tier_sizes(artifact.container()), before = tier_sizes(baseline.container());
-  if (now.total <= before.total) return true;
-  Text text;
-  TIFFIN_TRY(list_growth(now, before, &text));
-  const Status reason = error(Code::SizeBudget, "'%s' has %" PRIu64 " bytes, the baseline '%s' has %" PRIu64 "; grown: %s", arguments.file, now.total,
-                              arguments.baseline, before.total, text.c_str());
-  report_reason(reason.code(), reason.message(), reason.remedy());
-  return false;
 }
 
 }  // namespace
@@ -197,10 +112,12 @@ SizeText size_text(uint64_t bytes) {
 
 Result<int> inspect_artifact(const Arguments& arguments) {
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, open_artifact(arguments.file, runtime::VerifyLevel::None));
-  TIFFIN_TRY(arguments.json ? print_inspection(artifact, arguments) : print_all(artifact, arguments));
-  TIFFIN_ASSIGN_OR_RETURN(const bool in_budget, keeps_budget(artifact, arguments));
-  TIFFIN_ASSIGN_OR_RETURN(const bool in_baseline, keeps_baseline(artifact, arguments));
-  return in_budget && in_baseline ? 0 : 1;
+  TIFFIN_ASSIGN_OR_RETURN(const SizeVerdict verdict, judge_sizes(artifact, arguments));
+  TIFFIN_TRY(arguments.json ? print_inspection(artifact, arguments, verdict) : print_all(artifact, arguments));
+  for (const Status* reason : {&verdict.over_budget, &verdict.over_baseline}) {
+    if (!reason->is_ok()) report_reason(reason->code(), reason->message(), reason->remedy());
+  }
+  return verdict.over_budget.is_ok() && verdict.over_baseline.is_ok() ? 0 : 1;
 }
 
 }  // namespace tiffin::tools

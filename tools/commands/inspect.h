@@ -7,6 +7,7 @@
 #include "tools/commands/arguments.h"
 #include "tools/commands/json_output.h"
 #include "tools/commands/open_artifact.h"
+#include "tools/commands/sizes.h"
 
 namespace tiffin::tools {
 
@@ -16,7 +17,7 @@ void write_parameter(JsonOutput& out, const params::ParamEntry& entry, const Dig
 void write_sizes(JsonOutput& out, const char* key, const TierSizes& sizes);
 
 // The whole JSON object on standard output. Io.
-Status print_inspection(const runtime::Artifact& artifact, const Arguments& arguments);
+Status print_inspection(const runtime::Artifact& artifact, const Arguments& arguments, const SizeVerdict& verdict);
 
 // Bytes as people read them: "97.8 MB (97,812,480 bytes)" without the second part below 1 kB.
 struct SizeText {

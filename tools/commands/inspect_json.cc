@@ -6,6 +6,7 @@
 
 #include "tools/commands/inspect.h"
 #include "tools/commands/json_output.h"
+#include "tools/commands/sizes.h"
 
 namespace tiffin::tools {
 namespace {
@@ -195,7 +196,7 @@ void write_sizes(JsonOutput& out, const char* key, const TierSizes& sizes) {
   out.end_object();
 }
 
-Status print_inspection(const runtime::Artifact& artifact, const Arguments& arguments) {
+Status print_inspection(const runtime::Artifact& artifact, const Arguments& arguments, const SizeVerdict& verdict) {
   const abi::Variant& variant = artifact.first_variant();
   JsonOutput out(stdout);
   out.begin_object();
@@ -205,6 +206,8 @@ Status print_inspection(const runtime::Artifact& artifact, const Arguments& argu
   write_params(out, artifact);
   TIFFIN_TRY(write_stored(out, artifact));
   write_sizes(out, "sizes", tier_sizes(artifact.container()));
+  if (arguments.sizes) TIFFIN_TRY(write_size_parts(out, artifact));
+  write_size_verdict(out, arguments, verdict);
   write_memory(out, variant);
   out.begin_object("golden");
   out.number("cases", 0);
