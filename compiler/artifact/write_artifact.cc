@@ -66,6 +66,12 @@ params::ParameterReader reader_of(const Contents& contents) {
           [](void* context, size_t index, Array<uint8_t>& scratch) { return static_cast<const Contents*>(context)->read_parameter(index, scratch); }};
 }
 
+// Of a Result whose value is not needed.
+template <class T>
+Status status_of(Result<T> result) {
+  return result.has_value() ? Status() : result.take_error();
+}
+
 template <class T>
 std::span<const uint8_t> bytes_of_object(const T& object) {
   return {reinterpret_cast<const uint8_t*>(&object), sizeof(T)};
@@ -202,19 +208,19 @@ Status Writer::make_sections() {
   abi::ProgramT program = contents_.program;
   for (size_t i = 0; i < program.variants.size(); ++i) program.variants[i]->code_section = code_name(contents_.code[i], i);
 
-  TIFFIN_TRY(add_section(TIFFIN_SECTION_MANIFEST, "manifest", serialize(described()), 64, true).take_error());
-  TIFFIN_TRY(add_section(TIFFIN_SECTION_PROGRAM, "program", serialize(program), 64, true).take_error());
-  TIFFIN_TRY(add_section(TIFFIN_SECTION_STORAGE_PLAN, "storage_plan", storage_bytes, 64, true).take_error());
+  TIFFIN_TRY(status_of(add_section(TIFFIN_SECTION_MANIFEST, "manifest", serialize(described()), 64, true)));
+  TIFFIN_TRY(status_of(add_section(TIFFIN_SECTION_PROGRAM, "program", serialize(program), 64, true)));
+  TIFFIN_TRY(status_of(add_section(TIFFIN_SECTION_STORAGE_PLAN, "storage_plan", storage_bytes, 64, true)));
   TIFFIN_TRY(add_code());
-  if (!contents_.constants.empty()) TIFFIN_TRY(add_section(TIFFIN_SECTION_CONSTANTS, "constants", contents_.constants, 64, true).take_error());
-  if (!contents_.golden.empty()) TIFFIN_TRY(add_section(TIFFIN_SECTION_GOLDEN, "golden", contents_.golden, 64, false).take_error());
+  if (!contents_.constants.empty()) TIFFIN_TRY(status_of(add_section(TIFFIN_SECTION_CONSTANTS, "constants", contents_.constants, 64, true)));
+  if (!contents_.golden.empty()) TIFFIN_TRY(status_of(add_section(TIFFIN_SECTION_GOLDEN, "golden", contents_.golden, 64, false)));
   TIFFIN_TRY(add_attachments());
   if (options_.created.has_value()) {
     const int64_t seconds = *options_.created;
     const auto bytes = bytes_of_object(seconds);
-    TIFFIN_TRY(add_section(TIFFIN_SECTION_CREATED, "created", {bytes.begin(), bytes.end()}, 8, false).take_error());
+    TIFFIN_TRY(status_of(add_section(TIFFIN_SECTION_CREATED, "created", {bytes.begin(), bytes.end()}, 8, false)));
   }
-  TIFFIN_TRY(add_section(TIFFIN_SECTION_SIGNATURE, "signature", std::vector<uint8_t>(sizeof(tiffin_signature)), 8, false).take_error());
+  TIFFIN_TRY(status_of(add_section(TIFFIN_SECTION_SIGNATURE, "signature", std::vector<uint8_t>(sizeof(tiffin_signature)), 8, false)));
   if (contents_.embed_params) {
     TIFFIN_ASSIGN_OR_RETURN(Section * weights, add_section(TIFFIN_SECTION_WEIGHTS, "weights", {}, TIFFIN_PAGE_BYTES, true));
     weights->entry.length = params::weights_layout(*storage_).total_length;
