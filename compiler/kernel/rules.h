@@ -51,6 +51,9 @@ Result<ElementFn> define_average_pool(Lowering&, const graph::Node&);
 Result<ElementFn> define_max_pool(Lowering&, const graph::Node&);
 // define_resize.cc
 Result<ElementFn> define_resize(Lowering&, const graph::Node&);
+// define_sampling.cc
+Result<ElementFn> define_grid_sample(Lowering&, const graph::Node&);
+Result<ElementFn> define_roi_align(Lowering&, const graph::Node&);
 // emit_*.cc
 Status emit_scan(Lowering&, const graph::Node&);
 Status emit_scatter_elements(Lowering&, const graph::Node&);

@@ -53,11 +53,26 @@ Status infer_resize(Inference& inference) {
   return inference.set(0, inference.dtype(0), std::move(shape));
 }
 
+namespace {
+
+// There is nothing to sample in an empty axis.
+Status expect_pixels(const Inference& inference, const char* rule) {
+  for (size_t axis = 2; inference.has_rank(0) && axis < inference.rank(0); ++axis) {
+    if (!inference.dim(0, axis).is_static() || inference.dim(0, axis).value() > 0) continue;
+    return node_error(Code::InvalidModel, inference.graph(), inference.node(), "axis %zu of %s is empty and cannot be sampled (%s)", axis,
+                      graph::to_string(inference.type(0)).c_str(), rule);
+  }
+  return {};
+}
+
+}  // namespace
+
 // x: [N, C, spatial...]; grid: [N, result..., spatial rank].
 Status infer_grid_sample(Inference& inference) {
   TIFFIN_TRY(expect_word(inference, "mode", "linear", {"linear", "nearest", "cubic"}, "grid_sample.c1"));
   TIFFIN_TRY(expect_word(inference, "padding_mode", "zeros", {"zeros", "border", "reflection"}, "grid_sample.c2"));
   TIFFIN_TRY(expect_min_rank(inference, 0, 3, "grid_sample.c3"));
+  TIFFIN_TRY(expect_pixels(inference, "grid_sample.c7"));
   if (!inference.has_rank(0)) return inference.set(0, inference.dtype(0), std::nullopt);
   if (!inference.has_rank(1)) return inference.set(0, inference.dtype(0), inference.fresh_shape(0, inference.rank(0)));
   TIFFIN_TRY(expect_rank(inference, 1, inference.rank(0), "grid_sample.c4"));
@@ -73,6 +88,7 @@ Status infer_roi_align(Inference& inference) {
   TIFFIN_TRY(expect_word(inference, "mode", "avg", {"avg", "max"}, "roi_align.c1"));
   TIFFIN_TRY(expect_word(inference, "coordinate_transformation_mode", "half_pixel", {"half_pixel", "output_half_pixel"}, "roi_align.c2"));
   TIFFIN_TRY(expect_rank(inference, 0, 4, "roi_align.c3"));
+  TIFFIN_TRY(expect_pixels(inference, "roi_align.c9"));
   TIFFIN_TRY(expect_rank(inference, 1, 2, "roi_align.c4"));
   TIFFIN_TRY(expect_rank(inference, 2, 1, "roi_align.c5"));
   const int64_t height = inference.node().int_attribute("output_height", 1);
