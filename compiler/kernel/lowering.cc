@@ -220,7 +220,8 @@ void Lowering::store(ValueId value, const Index& index, Expr element) {
   Expr converted = b().cast(element, dtype(value));
   const Buffer* buffer = buffers_.at(value);
   const int lanes = position->type.lanes;
-  if (lanes == 1) return b().store(buffer, position, converted);
+  // A vector at one index: an axis of one element, which lanes beyond the active ones are not in.
+  if (lanes == 1) return b().store(buffer, position, converted, 1, converted->type.lanes > 1 ? active : nullptr);
   Linear form = b().index_math().form_of(position);
   const bool is_even = std::all_of(form.terms.begin(), form.terms.end(), [](const LinearTerm& term) { return term.atom->type.lanes == 1; });
   if (!is_even) return b().store(buffer, position, b().splat(converted, lanes), 1, active);

@@ -208,7 +208,8 @@ Result<Window> window_of(const Graph& graph, const Node& node) {
     return node_error(Code::InvalidModel, graph, node, "attribute 'group' is %lld, expected 1 or more (window.c12)",
                       static_cast<long long>(window.group));
   }
-  TIFFIN_TRY(node.op == Op::ConvTranspose ? resolve_transposed(graph, node, &window) : resolve_forward(graph, node, &window));
+  const bool is_transposed = node.op == Op::ConvTranspose || (is_blocked(node.op) && node.int_attribute("transposed", 0) != 0);
+  TIFFIN_TRY(is_transposed ? resolve_transposed(graph, node, &window) : resolve_forward(graph, node, &window));
   return window;
 }
 

@@ -86,6 +86,8 @@ constexpr InferenceCase kCases[] = {
     {"input %a: float32[2,7,20] input %p: float32[3,20,16]", "PackedMatMul(%a, %p) {n=33}", "float32[2,7,33]"},
     {"input %x: float32[1,2,8,8,16] input %p: float32[3,3,3,32,16]",
      "BlockedConv(%x, %p) {kernel_shape=[3, 3], pads=[1, 1, 1, 1], channels=40, block=16}", "float32[1,3,8,8,16]"},
+    {"input %x: float32[1,2,1,1,16] input %p: float32[3,3,3,32,16]", "BlockedConv(%x, %p) {kernel_shape=[3, 3], channels=40, block=16, transposed=1}",
+     "float32[1,3,3,3,16]"},
     {"input %x: float32[1,3,8,8] input %p: float32[3,3,3,3,16]", "BlockedConv(%x, %p) {kernel_shape=[3, 3], channels=40, block=8}",
      "float32[1,5,6,6,8]"},
     {"input %x: float32[1,2,8,8,16] input %p: float32[2,3,3,16]",
