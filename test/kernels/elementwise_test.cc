@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "compiler/ops/infer.h"
+#include "compiler/passes/decompose_operators.h"
+#include "compiler/reference/evaluate.h"
 #include "test/kernels/kernel_cases.h"
 
 namespace tiffin::kernel_cases {
@@ -8,6 +13,7 @@ namespace {
 
 using graph::Attributes;
 using graph::Op;
+using graph::Tensor;
 using graph::ValueId;
 
 std::vector<int64_t> random_shape(Case& c, int most_axes = 4) {
@@ -92,6 +98,39 @@ TEST(Elementwise, CastsBetweenAllTypes) {
       c.graph.set_outputs({c.node(Op::Cast, {x}, Attributes{{"to", static_cast<int64_t>(to)}})});
       SCOPED_TRACE(std::string(dtype_name(from)) + " to " + std::string(dtype_name(to)));
       expect_agreement(c);
+    }
+  }
+}
+
+// ONNX truncates the power to the base's type: a power that is a whole number may not end one below it.
+TEST(Elementwise, PowersOfIntegersByFloatsAreNotTruncatedBelowWholeNumbers) {
+  uint64_t seed = 650;
+  for (DType base : {DType::Int32, DType::Int64}) {
+    for (DType exponent : {DType::Float32, DType::Float64}) {
+      for (const double power : {0.0, 0.5, 1.0, 1.5, 2.0, 3.0, -1.0}) {
+        Case c(seed++);
+        std::vector<int64_t> roots, expected;
+        const int64_t most = power > 2 ? 40 : 200;
+        for (int64_t root = 1; root <= most; ++root) {
+          const bool is_fraction = power != std::floor(power);
+          roots.push_back(is_fraction ? root * root : root);
+          expected.push_back(static_cast<int64_t>(std::pow(static_cast<long double>(roots.back()), static_cast<long double>(power))));
+        }
+        const ValueId x = c.graph.add_input("x", graph::Type::with_shape(DType::Int64, std::vector<int64_t>{most}));
+        c.inputs.push_back(Tensor::int64s(roots));
+        const ValueId narrow = c.node(Op::Cast, {x}, Attributes{{"to", static_cast<int64_t>(base)}});
+        const ValueId y =
+            c.node(Op::Cast, {c.constant(Tensor::from<double>(DType::Float64, {}, {&power, 1}))}, Attributes{{"to", static_cast<int64_t>(exponent)}});
+        c.graph.set_outputs({c.node(Op::Pow, {narrow, y})});
+        ASSERT_TRUE(ops::infer_types(c.graph).is_ok());
+        passes::PassContext context;
+        ASSERT_TRUE(passes::decompose_operators(c.graph, context).is_ok());
+        const auto results = reference::evaluate_graph(c.graph, c.inputs);
+        ASSERT_TRUE(results.has_value());
+        EXPECT_EQ(results->at(0).to_int64s(), expected) << "power " << power;
+        expect_agreement(c);
+        if (HasFailure()) return;
+      }
     }
   }
 }

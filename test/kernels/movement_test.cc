@@ -100,8 +100,8 @@ TEST(Movement, GatherFailsOutsideTheAxis) {
   c.graph.set_outputs({c.node(Op::Gather, {table, indices})});
   ASSERT_TRUE(ops::infer_types(c.graph).is_ok());
   const auto order = c.graph.topological_order();
-  for (const kernel::Machine& machine : machines()) {
-    auto lowered = kernel::lower_group(c.graph, order, {.machine = machine});
+  for (const codegen::Target& target : targets()) {
+    auto lowered = kernel::lower_group(c.graph, order, {.machine = target.machine});
     ASSERT_TRUE(lowered.has_value());
     std::vector<Tensor> values(c.graph.value_capacity());
     for (size_t i = 0; i < c.inputs.size(); ++i) values[static_cast<size_t>(c.graph.inputs()[i])] = c.inputs[i];
