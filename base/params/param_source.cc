@@ -45,17 +45,19 @@ const ParamEntry* NameIndex::first_duplicate() const {
   return nullptr;
 }
 
-Result<Overlay> Overlay::create(const ParamSource& lower, const ParamSource& upper) {
+Result<Overlay> Overlay::create(const ParamSource& lower, const ParamSource& upper, std::span<const ParamEntry> removed) {
   Overlay overlay;
   overlay.lower_ = lower;
   overlay.upper_ = upper;
   TIFFIN_ASSIGN_OR_RETURN(const NameIndex lower_names, NameIndex::create(lower.entries));
   TIFFIN_ASSIGN_OR_RETURN(const NameIndex upper_names, NameIndex::create(upper.entries));
+  TIFFIN_ASSIGN_OR_RETURN(const NameIndex removed_names, NameIndex::create(removed));
   const auto append = [&overlay](bool is_upper, const ParamSource& source, size_t index) {
     return overlay.entries_.append(source.entries[index]) && overlay.origins_.append(Origin{is_upper, static_cast<uint32_t>(index)});
   };
   bool has_memory = true;
   for (size_t i = 0; i < lower.entries.size(); ++i) {
+    if (!removed.empty() && removed_names.find(lower.entries[i].name) != NameIndex::kAbsent) continue;
     const size_t replaced = upper_names.find(lower.entries[i].name);
     has_memory = has_memory && (replaced == NameIndex::kAbsent ? append(false, lower, i) : append(true, upper, replaced));
   }

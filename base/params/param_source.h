@@ -51,11 +51,11 @@ class NameIndex {
   Array<uint32_t> order_;
 };
 
-// The parameters of `lower`, those of equal name replaced by `upper`'s, then those that only `upper` has. Both outlive the overlay, which does
-// not move while its source is used.
+// The parameters of `lower` without those named in `removed`, those of equal name replaced by `upper`'s, then those that only `upper` has. Both
+// outlive the overlay, which does not move while its source is used.
 class Overlay {
  public:
-  static Result<Overlay> create(const ParamSource& lower, const ParamSource& upper);
+  static Result<Overlay> create(const ParamSource& lower, const ParamSource& upper, std::span<const ParamEntry> removed = {});
   ParamSource source() const;
 
  private:

@@ -217,6 +217,11 @@ Status write_array(const ParamSource& source, size_t index, const ByteSink& sink
 
 }  // namespace
 
+bool is_tvm_spelling(DType dtype, uint8_t code, uint8_t bits) {
+  const TypeRow* type = find_type(code, bits);
+  return type != nullptr && type->dtype == dtype;
+}
+
 bool is_tvm_params(std::span<const uint8_t> bytes) {
   return bytes.size() >= sizeof(kListMagic) && memcmp(bytes.data(), &kListMagic, sizeof(kListMagic)) == 0;
 }

@@ -18,6 +18,9 @@ bool is_tvm_params(std::span<const uint8_t> bytes);
 // Truncated, InvalidParams, UnsupportedType. Memory is bounded by a small multiple of the bytes that are really there.
 Result<ParamList> read_tvm_params(std::span<const uint8_t> bytes);
 
+// True if a .params file may spell the type with that code and those bits.
+bool is_tvm_spelling(DType dtype, uint8_t code, uint8_t bits);
+
 // Byte for byte what TVM's save_param_dict writes for the same arrays in the same order. bool is written as uint1 unless the entry says how
 // its file spelt it.
 Status write_tvm_params(const ParamSource& source, const ByteSink& sink);

@@ -5,6 +5,7 @@
 #include "python/bindings/module.h"
 #include "python/bindings/params.h"
 #include "python/bindings/raise.h"
+#include "python/bindings/staged.h"
 #include "python/bindings/tensor.h"
 
 NB_MODULE(_runtime, module) {
@@ -15,4 +16,5 @@ NB_MODULE(_runtime, module) {
   define_params(module);
   define_module(module);
   define_executor(module);
+  define_staged(module);
 }

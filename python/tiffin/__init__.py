@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Union
 from tiffin import runtime
 from tiffin._runtime import VERSION as __version__
 from tiffin.errors import from_status
-from tiffin.runtime import (Device, Error, Function, GraphExecutor, GraphModule, Module, Profile, StepTime, Tensor, cpu, device, load_module,
-                            load_param_dict, save_param_dict)
+from tiffin.runtime import (Device, Error, Function, GraphExecutor, GraphModule, Module, ModuleParameters, Profile, StagedParameters, StepTime,
+                            Tensor, cpu, device, load_module, load_param_dict, report_memory, save_param_dict)
 
 if TYPE_CHECKING:
     from tiffin.compiler import CompiledModule
@@ -40,5 +40,5 @@ def compile(path: Union[str, "os.PathLike[str]"], target: Union[str, Sequence[st
                             threads=threads)
 
 
-__all__ = ["Device", "Error", "Function", "GraphExecutor", "GraphModule", "Module", "Profile", "StepTime", "Tensor", "__version__", "compile",
-           "cpu", "device", "load_module", "load_param_dict", "runtime", "save_param_dict"]
+__all__ = ["Device", "Error", "Function", "GraphExecutor", "GraphModule", "Module", "ModuleParameters", "Profile", "StagedParameters", "StepTime",
+           "Tensor", "__version__", "compile", "cpu", "device", "load_module", "load_param_dict", "report_memory", "runtime", "save_param_dict"]

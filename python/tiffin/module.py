@@ -8,6 +8,7 @@ from tiffin.arguments import MOST, number, path
 from tiffin.arrays import Tensor
 from tiffin.errors import from_status, invalid_argument, not_portable
 from tiffin.graph_executor import GraphExecutor
+from tiffin.parameters import ModuleParameters
 
 
 class Device(NamedTuple):
@@ -52,7 +53,7 @@ class Function:
 
 
 class Module:
-    """A loaded artifact. Immutable; safe to use from many threads."""
+    """A loaded artifact. Safe to use from many threads; of it only `params` changes, by commits."""
 
     def __init__(self, native: Any):
         self._native = native
@@ -81,8 +82,13 @@ class Module:
         return name in self.function_names
 
     def get_params(self) -> Dict[str, Tensor]:
-        """The model's own tensors, under their own names and with their own values. MissingParam for a module without weights."""
+        """The model's own tensors, under their own names, with the values of the current generation. MissingParam for a module without weights."""
         return self._loaded().get_params()
+
+    @property
+    def params(self) -> ModuleParameters:
+        """Parameters that change for the whole module: stage, commit, rollback."""
+        return ModuleParameters(self._loaded)
 
     @property
     def report(self) -> Dict[str, Any]:

@@ -7,6 +7,7 @@ from tiffin.arrays import Tensor, to_tensor_dict
 from tiffin.errors import Error, invalid_argument
 from tiffin.graph_executor import GraphExecutor, Profile, StepTime
 from tiffin.module import Device, Function, Module, cpu, device, load_module
+from tiffin.parameters import ModuleParameters, StagedParameters, report_memory
 
 GraphModule = GraphExecutor
 
@@ -24,5 +25,5 @@ def load_param_dict(content: Union[bytes, bytearray, memoryview]) -> Dict[str, T
     return _runtime.load_param_dict(content if isinstance(content, bytes) else bytes(content))
 
 
-__all__ = ["Device", "Error", "Function", "GraphExecutor", "GraphModule", "Module", "Profile", "StepTime", "Tensor", "cpu", "device",
-           "load_module", "load_param_dict", "save_param_dict"]
+__all__ = ["Device", "Error", "Function", "GraphExecutor", "GraphModule", "Module", "ModuleParameters", "Profile", "StagedParameters", "StepTime",
+           "Tensor", "cpu", "device", "load_module", "load_param_dict", "report_memory", "save_param_dict"]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/executor/parameter_set.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cinttypes>
 #include <cstring>
-
-#include <sys/stat.h>
 
 #include "abi/kernel.h"
 #include "runtime/executor/parameter_sharing.h"
