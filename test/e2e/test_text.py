@@ -9,8 +9,9 @@ NAMES = [path.stem for path in zoo_paths()]
 
 def dumped(tiffin, model, folder, *options):
     """The graphs that passes changed, in order; nothing is compiled."""
-    tiffin.ok("compile", model, "-o", folder / "none.so", "--dump", folder, "--quiet", *options)
-    assert not (folder / "none.so").exists()
+    none = folder.parent / "none.so"
+    tiffin.ok("compile", model, "-o", none, "--dump", folder, "--quiet", *options)
+    assert not none.exists()
     return sorted(folder.glob("*.graph"))
 
 
@@ -33,7 +34,7 @@ def test_text_compiles_to_the_same_results(name, zoo, tiffin, artifact_of, tiffi
     assert same_bits(from_text, execute(tiffin_run, artifact_of(name), zoo[name], tmp_path))
 
 
-def test_skipped_passes_change_the_graph_but_hardly_the_values(zoo, tiffin, artifact_of, tiffin_run, tmp_path):
+def test_a_skipped_pass_changes_nothing(zoo, tiffin, tmp_path):
     case = zoo["conv_net"]
     whole = dumped(tiffin, case.path, tmp_path / "whole", "--stop-after", "fold_layouts")[-1].read_text()
     plain = dumped(tiffin, case.path, tmp_path / "plain", "--stop-after", "fold_layouts", "--skip", "block_channels")[-1].read_text()
