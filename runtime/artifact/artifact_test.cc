@@ -111,6 +111,14 @@ TEST(Artifact, SkipsUnknownSectionsUnlessTheyAreRequired) {
   EXPECT_NE(verdict(testing::build(spec)).find("'novelty'"), std::string::npos);
 }
 
+TEST(Artifact, ReadsNewerMinorVersions) {
+  std::vector<uint8_t> file = testing::build({});
+  const uint32_t newer = TIFFIN_FORMAT_MINOR + 7;
+  memcpy(file.data() + TIFFIN_SO_HEADER_ADDRESS + offsetof(tiffin_artifact_header, format_minor), &newer, sizeof(newer));
+  Builder::seal(file);
+  EXPECT_EQ(verdict(file), "Ok");
+}
+
 TEST(Artifact, RefusesWhatWouldLeadOutOfBounds) {
   const std::vector<std::pair<const char*, void (*)(Spec&)>> cases = {
       {"buffer count", [](Spec& s) { s.kernel_buffers = 5; }},

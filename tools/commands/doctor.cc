@@ -75,8 +75,8 @@ void examine_functions(const runtime::Artifact& artifact, Diagnosis& diagnosis) 
 
 void examine_params(const runtime::Artifact& artifact, const char* path, Diagnosis& diagnosis) {
   const uint64_t stored_bytes = artifact.storage_plan().data_bytes();
-  if (path == nullptr) {
-    (artifact.weights() != nullptr ? diagnosis.memory.mapped : diagnosis.memory.weights) += stored_bytes;
+  if (path == nullptr) {  // embedded, or external in a form that is not known yet
+    diagnosis.memory.mapped += stored_bytes;
     return;
   }
   const Result<params::ParamFile> file = params::ParamFile::open(path);
@@ -98,7 +98,7 @@ void examine_memory(const runtime::Artifact& artifact, bool is_here, Diagnosis& 
     const uint64_t scratch = entry->scratch_bytes() * static_cast<uint64_t>(is_here ? runtime::usable_core_count() : 1);
     need.arena = std::max(need.arena, entry->arena_bytes() + scratch);
   }
-  const runtime::Section* code = artifact.container().find(TIFFIN_SECTION_CODE, view(variant.code_section()));
+  const runtime::Section* code = code_section(artifact, variant);
   need.mapped += code == nullptr ? 0 : code->length;
   if (!is_here) return;
   need.is_judged = true;

@@ -43,10 +43,10 @@ void print_origin(const runtime::Artifact& artifact) {
 
 void print_variants(const runtime::Artifact& artifact) {
   for (const abi::Variant* variant : *artifact.program().variants()) {
-    const runtime::Section* code = artifact.container().find(TIFFIN_SECTION_CODE, view(variant->code_section()));
+    const runtime::Section* code = code_section(artifact, *variant);
     printf("target    %s, code %s\n          needs", variant->target()->c_str(), size_text(code == nullptr ? 0 : code->length).text);
     for (const flatbuffers::String* feature : *variant->features()) printf(" %s", feature->c_str());
-    printf("\n");
+    printf("%s\n", variant->features()->size() == 0 ? " nothing of a CPU" : "");
   }
 }
 

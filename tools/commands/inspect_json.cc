@@ -74,7 +74,7 @@ void write_interface(JsonOutput& out, const abi::Variant& variant) {
 void write_variants(JsonOutput& out, const runtime::Artifact& artifact) {
   out.begin_array("variants");
   for (const abi::Variant* variant : *artifact.program().variants()) {
-    const runtime::Section* code = artifact.container().find(TIFFIN_SECTION_CODE, view(variant->code_section()));
+    const runtime::Section* code = code_section(artifact, *variant);
     out.begin_object();
     out.text("target", view(variant->target()));
     out.text("triple", view(variant->triple()));

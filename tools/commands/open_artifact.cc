@@ -30,6 +30,7 @@ TierSizes tier_sizes(const runtime::Container& container) {
   for (const runtime::Section& section : container.sections()) {
     switch (section.kind) {
       case TIFFIN_SECTION_CODE:
+      case TIFFIN_SECTION_KERNEL_IR:
         sizes.code += section.length;
         break;
       case TIFFIN_SECTION_PROGRAM:
@@ -50,6 +51,10 @@ TierSizes tier_sizes(const runtime::Container& container) {
   }
   sizes.padding = sizes.total - (sizes.code + sizes.program + sizes.weights + sizes.manifest + sizes.golden);
   return sizes;
+}
+
+const runtime::Section* code_section(const runtime::Artifact& artifact, const abi::Variant& variant) {
+  return artifact.container().find(variant.machine() == 0 ? TIFFIN_SECTION_KERNEL_IR : TIFFIN_SECTION_CODE, runtime::view(variant.code_section()));
 }
 
 const abi::Entry* find_entry(const abi::Variant& variant, std::string_view name) {

@@ -18,6 +18,9 @@ struct TierSizes {
 };
 TierSizes tier_sizes(const runtime::Container& container);
 
+// The section of the variant's code, or of its kernels as data; null when there is none.
+const runtime::Section* code_section(const runtime::Artifact& artifact, const abi::Variant& variant);
+
 // The entry of that name in a variant; null when it has none.
 const abi::Entry* find_entry(const abi::Variant& variant, std::string_view name);
 

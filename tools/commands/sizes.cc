@@ -21,8 +21,7 @@ bool add_part(SizeParts& parts, const char* kind, std::string_view name, uint64_
 
 // Kernels, and what the code section holds beside them: constants and gaps. With several variants the target stands behind the name.
 Status add_kernels(SizeParts& parts, const runtime::Artifact& artifact, const abi::Variant& variant) {
-  const auto kind = variant.machine() == 0 ? TIFFIN_SECTION_KERNEL_IR : TIFFIN_SECTION_CODE;
-  const runtime::Section* section = artifact.container().find(kind, view(variant.code_section()));
+  const runtime::Section* section = code_section(artifact, variant);
   if (section == nullptr) return {};
   const bool is_only = artifact.program().variants()->size() == 1;
   uint64_t rest = section->length;

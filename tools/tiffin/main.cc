@@ -22,12 +22,14 @@ constexpr const char* kOwnUsage =
     "    [--input-shape NAME=1x3x224x224]... [-O 0|1|2|3] [--threads N] [--name NET] [--entry NAME] [--dump DIR] [--stop-after PASS]\n"
     "    [--skip PASS]... [--strict] [--json] [--quiet]\n"
     "  tiffin bundle -o OUT.tar A.so B.so ...\n"
+    "  tiffin diff A B [--json]\n"
     "  tiffin targets [--json]\n";
 
 int dispatch(int count, char** words) {
   const char* word = count > 1 ? words[1] : "";
   if (strcmp(word, "compile") == 0) return compile_command(count - 1, words + 1);
   if (strcmp(word, "bundle") == 0) return bundle_command(count - 1, words + 1);
+  if (strcmp(word, "diff") == 0) return diff_command(count - 1, words + 1);
   if (strcmp(word, "targets") == 0) return targets_command(count - 1, words + 1);
   if (is_shared_command(word)) return run_command(count, words, "tiffin", &compiler_extensions());
   const bool is_question = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;

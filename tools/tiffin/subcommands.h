@@ -8,6 +8,7 @@ namespace tiffin::tools {
 
 int compile_command(int count, char** words);
 int bundle_command(int count, char** words);
+int diff_command(int count, char** words);
 int targets_command(int count, char** words);
 
 // Models compiled in memory and ONNX's tensor files, for `run` and `bench`.
