@@ -95,6 +95,37 @@ TEST_F(Hpp, ErrorsCarryCodeRemedyAndDetails) {
   EXPECT_EQ(module->create_executor("absent").error().code(), "MissingFunction");
 }
 
+TEST_F(Hpp, ParametersChangeForTheWholeModule) {
+  auto module = load();
+  ASSERT_TRUE(module);
+  auto executor = module->create_executor();
+  ASSERT_TRUE(executor);
+  const float x[] = {1, 1, 1, 1}, w[] = {5, 6, 7, 8};
+  EXPECT_TRUE(executor->set_input(0, tiffin::view<const float>(x, kShape)));
+  EXPECT_EQ(module->generation(), 1u);
+  auto faulty = module->stage({{"v", tiffin::view<const float>(w, kShape)}});
+  ASSERT_TRUE(faulty);
+  EXPECT_EQ(faulty->missing(), std::vector<std::string>{"w"});
+  EXPECT_EQ(faulty->unexpected(), std::vector<std::string>{"v"});
+  EXPECT_TRUE(faulty->mismatched().empty());
+  EXPECT_EQ(faulty->verify().error().code(), "MissingParam");
+  EXPECT_EQ(faulty->commit().error().code(), "MissingParam");
+  auto staged = module->stage({{"w", tiffin::view<const float>(w, kShape)}});
+  ASSERT_TRUE(staged);
+  EXPECT_TRUE(staged->verify());
+  const uint64_t private_bytes = tiffin::report_memory().private_bytes;
+  EXPECT_GT(private_bytes, 0u);
+  EXPECT_TRUE(staged->commit());
+  EXPECT_EQ(module->generation(), staged->generation());
+  EXPECT_TRUE(executor->run());
+  const float changed = executor->output<float>(0).value()[1];
+  EXPECT_TRUE(module->rollback(1));
+  EXPECT_TRUE(executor->run());
+  EXPECT_EQ(changed - executor->output<float>(0).value()[1], 4);  // w was 2 there
+  EXPECT_EQ(module->rollback(77).error().code(), "StaleGeneration");
+  EXPECT_EQ(module->stage("/absent.tfw").error().code(), "Io");
+}
+
 TEST_F(Hpp, AnExecutorOutlivesItsModule) {
   std::optional<tiffin::Executor> executor;
   {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An artifact prepared to run on this machine: its code and constants in memory, its own parameters bound. Shared by executors; of it only the generation of its parameters changes.
+// An artifact prepared to run on this machine: its code and constants in memory, its own parameters bound. Shared by executors; of it only the
+// generation of its parameters changes.
 #pragma once
 
 #include <cstdint>

@@ -111,7 +111,7 @@ Status read_values(const Arguments& arguments, Values* out) {
   if (arguments.budget != nullptr) {
     TIFFIN_ASSIGN_OR_RETURN(out->budget, parse_size("budget", arguments.budget));
   }
-  if (arguments.output == nullptr) return {};
+  if (arguments.output == nullptr || arguments.command == Command::ParamsDelta) return {};
   Result<params::Format> format = params::format_of_path(arguments.output);
   return format.has_value() ? Status() : format.take_error();
 }

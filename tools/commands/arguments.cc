@@ -14,7 +14,9 @@ constexpr unsigned bit(Command command) { return 1u << static_cast<unsigned>(com
 
 constexpr unsigned kRuns = bit(Command::Run) | bit(Command::Bench);
 constexpr unsigned kReadsArtifact = kRuns | bit(Command::Inspect) | bit(Command::Doctor) | bit(Command::Verify);
-constexpr unsigned kWrites = bit(Command::ParamsExtract) | bit(Command::ParamsConvert);
+constexpr unsigned kTakesTwo = bit(Command::ParamsDiff) | bit(Command::ParamsDelta) | bit(Command::ParamsApply);
+constexpr unsigned kTakesNone = bit(Command::Errors) | bit(Command::Devices);
+constexpr unsigned kWrites = bit(Command::ParamsExtract) | bit(Command::ParamsConvert) | bit(Command::ParamsDelta) | bit(Command::ParamsApply);
 constexpr unsigned kAll = ~0u;
 
 // An option with a value has `text`, one without has `flag`, one that repeats has `list`; --input has a form of its own.
@@ -79,6 +81,9 @@ constexpr const char* kUsages[] = {
     "params list FILE [--json]",
     "params extract FILE [--params P] -o OUT.safetensors|OUT.params|OUT.tfw",
     "params convert IN -o OUT.safetensors|OUT.params|OUT.tfw",
+    "params diff OLD NEW [--json]",
+    "params delta OLD NEW -o DELTA",
+    "params apply BASE DELTA -o OUT.safetensors|OUT.params|OUT.tfw",
     "errors [--json]",
     "devices [--json]",
 };
@@ -157,10 +162,11 @@ Status parse_arguments(Command command, int count, char** words, Arguments* out)
   TIFFIN_TRY(parse_options(command, count + 1, shifted.data(), out));
   if (out->help) return {};
   const int given = count + 1 - optind;
-  const int wanted = command == Command::Errors || command == Command::Devices ? 0 : 1;
-  if (given < wanted) return error(Code::InvalidArgument, "a file is missing");
+  const int wanted = (kTakesNone & bit(command)) != 0 ? 0 : (kTakesTwo & bit(command)) != 0 ? 2 : 1;
+  if (given < wanted) return error(Code::InvalidArgument, given == 0 ? "a file is missing" : "the second file is missing");
   if (given > wanted) return error(Code::InvalidArgument, "unexpected word '%s'", shifted[static_cast<size_t>(optind + wanted)]);
-  if (wanted == 1) out->file = shifted[static_cast<size_t>(optind)];
+  if (wanted >= 1) out->file = shifted[static_cast<size_t>(optind)];
+  if (wanted == 2) out->second_file = shifted[static_cast<size_t>(optind) + 1];
   if ((kWrites & bit(command)) != 0 && out->output == nullptr) return error(Code::InvalidArgument, "-o OUT is missing");
   return read_values(*out, &out->values);
 }

@@ -11,7 +11,21 @@
 
 namespace tiffin::tools {
 
-enum class Command : uint8_t { Run, Bench, Inspect, Doctor, Verify, ParamsList, ParamsExtract, ParamsConvert, Errors, Devices };
+enum class Command : uint8_t {
+  Run,
+  Bench,
+  Inspect,
+  Doctor,
+  Verify,
+  ParamsList,
+  ParamsExtract,
+  ParamsConvert,
+  ParamsDiff,
+  ParamsDelta,
+  ParamsApply,
+  Errors,
+  Devices
+};
 
 // NAME=FILE; the name ends at the last '='.
 struct NamedFile {
@@ -36,7 +50,7 @@ struct Values {
 // Texts are borrowed from argv; null where an option was not given.
 struct Arguments {
   Command command{};
-  const char* file = nullptr;
+  const char *file = nullptr, *second_file = nullptr;
   const char *params = nullptr, *inputs = nullptr, *fill = nullptr, *outputs = nullptr, *format = nullptr, *device = nullptr, *threads = nullptr;
   const char *entry = nullptr, *verify = nullptr, *warmup = nullptr, *repeat = nullptr, *seconds = nullptr, *trace = nullptr;
   const char *budget = nullptr, *baseline = nullptr, *output = nullptr, *features = nullptr, *cpu = nullptr, *opt_level = nullptr;

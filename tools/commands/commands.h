@@ -3,9 +3,11 @@
 // back as a Status, and wrong usage as InvalidArgument.
 #pragma once
 
+#include "base/params/compare_sets.h"
 #include "base/status.h"
 #include "tools/commands/arguments.h"
 #include "tools/commands/dispatch.h"
+#include "tools/commands/json_output.h"
 
 namespace tiffin::tools {
 
@@ -17,7 +19,15 @@ Result<int> verify_artifact(const Arguments& arguments);
 Result<int> list_params(const Arguments& arguments);
 Result<int> extract_params(const Arguments& arguments);
 Result<int> convert_params(const Arguments& arguments);
+Result<int> diff_params(const Arguments& arguments);
+Result<int> write_params_delta(const Arguments& arguments);
+Result<int> apply_params_delta(const Arguments& arguments);
 Result<int> list_errors(const Arguments& arguments);
 Result<int> list_devices(const Arguments& arguments);
+
+// "OUT: N tensors", or the object with path and count.
+Status print_written(const char* path, size_t count, const Arguments& arguments);
+// The array `tensors` of differences: name, change, max_difference.
+void write_tensor_changes(JsonOutput& out, std::span<const params::TensorChange> changes);
 
 }  // namespace tiffin::tools

@@ -30,6 +30,9 @@ constexpr CommandRow kCommands[] = {
     {"params", "list", Command::ParamsList},
     {"params", "extract", Command::ParamsExtract},
     {"params", "convert", Command::ParamsConvert},
+    {"params", "diff", Command::ParamsDiff},
+    {"params", "delta", Command::ParamsDelta},
+    {"params", "apply", Command::ParamsApply},
     {"errors", nullptr, Command::Errors},
     {"devices", nullptr, Command::Devices},
 };
@@ -60,6 +63,12 @@ Result<int> call(const Arguments& arguments, const Extensions* extensions) {
       return extract_params(arguments);
     case Command::ParamsConvert:
       return convert_params(arguments);
+    case Command::ParamsDiff:
+      return diff_params(arguments);
+    case Command::ParamsDelta:
+      return write_params_delta(arguments);
+    case Command::ParamsApply:
+      return apply_params_delta(arguments);
     case Command::Errors:
       return list_errors(arguments);
     case Command::Devices:
@@ -85,9 +94,9 @@ int wrong_usage(const Status& status, bool json, const char* program, const Comm
 int unknown_command(int count, char** words, const char* program) {
   const bool is_params = count >= 2 && strcmp(words[1], "params") == 0;
   Status status = count < 2                ? error(Code::InvalidArgument, "a command is missing")
-                  : is_params && count < 3 ? error(Code::InvalidArgument, "'params' needs one of list, extract and convert")
-                  : is_params              ? error(Code::InvalidArgument, "'params %s' is not known, list, extract and convert are", words[2])
-                                           : error(Code::InvalidArgument, "command '%s' is not known", words[1]);
+                  : is_params && count < 3 ? error(Code::InvalidArgument, "'params' needs one of list, extract, convert, diff, delta and apply")
+                  : is_params ? error(Code::InvalidArgument, "'params %s' is not known, list, extract, convert, diff, delta and apply are", words[2])
+                              : error(Code::InvalidArgument, "command '%s' is not known", words[1]);
   return wrong_usage(status, asks_for_json(count, words), program, nullptr);
 }
 

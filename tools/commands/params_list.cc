@@ -2,8 +2,8 @@
 // `params list`: the tensors of a parameter file or of an artifact, with their digests.
 #include <cstdio>
 
+#include "base/params/compare_sets.h"
 #include "base/params/param_file.h"
-#include "tools/commands/byte_file.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/inspect.h"
 
@@ -62,16 +62,6 @@ Status print(const Listing& listing, bool json) { return json ? print_json(listi
   return print({"artifact", artifact.storage_plan().parameters(), artifact.parameter_digests()}, json);
 }
 
-Result<Array<Digest>> digests_of(const params::ParamSource& source) {
-  Array<Digest> digests;
-  Array<uint8_t> scratch;
-  for (size_t i = 0; i < source.entries.size(); ++i) {
-    TIFFIN_ASSIGN_OR_RETURN(const auto bytes, params::bytes_of(source, i, scratch));
-    if (!digests.append(tensor_digest(source.entries[i].dtype, source.entries[i].shape, bytes))) return out_of_memory();
-  }
-  return digests;
-}
-
 Status list_artifact(const char* path, bool json) {
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, open_artifact(path, runtime::VerifyLevel::None));
   return print_artifact(artifact, json);
@@ -82,7 +72,7 @@ Status list_file(const char* path, bool json) {
   const params::ParamSource source = file.source();
   const char* format = params::format_name(file.format());
   if (file.weights() != nullptr) return print({format, source.entries, file.weights()->digests()}, json);
-  TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> digests, digests_of(source));
+  TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> digests, params::hash_entries(source));
   return print({format, source.entries, digests.span()}, json);
 }
 

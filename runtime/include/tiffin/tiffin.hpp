@@ -305,6 +305,41 @@ class Executor {
   std::unique_ptr<tiffin_executor, Free> handle_;
 };
 
+// A complete set of other values for a module; nothing runs on it before commit. Not committed, it is let go by the destructor.
+class StagedParams {
+ public:
+  explicit StagedParams(tiffin_staged* handle) : handle_(handle) {}
+  // The number that the set has, or will have, as the module's current one.
+  uint64_t generation() const { return tiffin_staged_generation(handle_.get()); }
+  // Names of parameters at fault; a set that has any refuses verify and commit.
+  std::vector<std::string> missing() const { return names(TIFFIN_PARAMS_MISSING); }
+  std::vector<std::string> unexpected() const { return names(TIFFIN_PARAMS_UNEXPECTED); }
+  std::vector<std::string> mismatched() const { return names(TIFFIN_PARAMS_MISMATCHED); }
+  Result<void> verify() { return detail::done(tiffin_staged_verify(handle_.get())); }
+  Result<void> commit() { return detail::done(tiffin_staged_commit(handle_.get())); }
+  void abort() { tiffin_staged_abort(handle_.get()); }
+  tiffin_staged* handle() const { return handle_.get(); }
+
+ private:
+  std::vector<std::string> names(int kind) const {
+    std::vector<std::string> found(tiffin_staged_fault_count(handle_.get(), kind));
+    for (std::size_t i = 0; i < found.size(); ++i) found[i] = tiffin_staged_fault_name(handle_.get(), kind, i);
+    return found;
+  }
+  struct Free {
+    void operator()(tiffin_staged* staged) const { tiffin_staged_free(staged); }
+  };
+  std::unique_ptr<tiffin_staged, Free> handle_;
+};
+
+// Where the weights of all models of this process lie.
+inline tiffin_memory_report report_memory() {
+  tiffin_memory_report report{};
+  report.struct_bytes = sizeof(report);
+  static_cast<void>(detail::done(tiffin_report_memory(&report)));
+  return report;
+}
+
 // A loaded artifact. Safe to use from many threads.
 class Module {
  public:
@@ -349,6 +384,29 @@ class Module {
     if (tiffin_status* status = tiffin_module_get_params(handle_.get(), &params)) return Error(status);
     return Params(params);
   }
+
+  // Other values for all parameters, while executors run: a file, or tensors that are read during the call only.
+  Result<StagedParams> stage(const std::string& path) {
+    tiffin_staged* staged = nullptr;
+    if (tiffin_status* status = tiffin_params_stage_file(handle_.get(), path.c_str(), &staged)) return Error(status);
+    return StagedParams(staged);
+  }
+  Result<StagedParams> stage(const std::vector<std::pair<std::string, DLTensor>>& tensors) {
+    std::vector<const char*> names;
+    std::vector<DLTensor> values;
+    for (const auto& [name, value] : tensors) {
+      names.push_back(name.c_str());
+      values.push_back(value);
+    }
+    tiffin_staged* staged = nullptr;
+    tiffin_status* status = tiffin_params_stage_tensors(handle_.get(), names.data(), values.data(), names.size(), &staged);
+    if (status != nullptr) return Error(status);
+    return StagedParams(staged);
+  }
+  // The current generation of parameters: 1 for embedded weights, 0 for none yet.
+  uint64_t generation() const { return tiffin_params_generation(handle_.get()); }
+  // Back to the previous generation, which is kept.
+  Result<void> rollback(uint64_t generation) { return detail::done(tiffin_params_rollback(handle_.get(), generation)); }
   // Borrowed from the module.
   tiffin_report report() const {
     tiffin_report report{};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/named_set.h"
+
+#include "base/params/bind.h"
+#include "base/params/write_params.h"
+#include "tools/commands/open_artifact.h"
+
+namespace tiffin::tools {
+
+Result<runtime::Ref<runtime::ParameterSet>> parameter_set(const runtime::Artifact& artifact, const char* params_path) {
+  runtime::LoadReport report;
+  if (params_path != nullptr) {
+    TIFFIN_ASSIGN_OR_RETURN(params::ParamFile file, params::ParamFile::open(params_path));
+    return runtime::ParameterSet::from_file(artifact, std::move(file), {.verify_values = true}, report);
+  }
+  if (artifact.weights() != nullptr || artifact.storage_plan().parameter_count() == 0) {
+    return runtime::ParameterSet::from_artifact(artifact, true, report);
+  }
+  return runtime::ParameterSet::from_source(artifact, {}, nullptr, {}, report);
+}
+
+namespace {
+
+Status open_artifact_set(const char* path, NamedSet* out) {
+  TIFFIN_ASSIGN_OR_RETURN(out->artifact, open_artifact(path, runtime::VerifyLevel::All));
+  TIFFIN_ASSIGN_OR_RETURN(out->set, parameter_set(*out->artifact, nullptr));
+  out->plan = &out->artifact->storage_plan();
+  TIFFIN_ASSIGN_OR_RETURN(out->stored, params::StoredParameters::create(*out->plan, out->set->data()));
+  out->source = out->stored->source();
+  return {};
+}
+
+}  // namespace
+
+Status open_set(const char* path, NamedSet* out) {
+  if (is_artifact_file(path)) return open_artifact_set(path, out);
+  TIFFIN_ASSIGN_OR_RETURN(out->file, params::ParamFile::open(path));
+  out->source = out->file->source();
+  if (out->file->weights() != nullptr) out->plan = &out->file->weights()->plan();
+  return {};
+}
+
+Status open_sound_set(const char* path, NamedSet* out) {
+  TIFFIN_TRY(open_set(path, out));
+  const params::Weights* weights = out->file.has_value() ? out->file->weights() : nullptr;
+  if (weights == nullptr) return {};
+  Status checked = params::check_parameters(weights->plan(), weights->digests(), *out->file, {.new_weights = true, .verify_values = true});
+  return checked.is_ok() ? Status() : std::move(checked).with_context("'%s'", path);
+}
+
+Status write_set(const char* path, const params::ParamSource& source, const params::StoragePlan* plan, std::span<const Digest> digests,
+                 const char* origin) {
+  TIFFIN_ASSIGN_OR_RETURN(const params::Format format, params::format_of_path(path));
+  if (format != params::Format::Weights) return params::write_params_file(path, format, source);
+  if (plan == nullptr) {
+    return error(Code::InvalidArgument, "'%s' has no storage plan, which a .tfw file needs", origin)
+        .with_remedy("write the .tfw from the artifact: tiffin params extract MODEL.so --params '%s' -o '%s'", origin, path);
+  }
+  TIFFIN_ASSIGN_OR_RETURN(const params::SourceReader reader, params::SourceReader::create(*plan, source));
+  if (!digests.empty()) return params::write_weights_file(path, *plan, digests, reader.reader());
+  TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> fresh, params::parameter_digests(*plan, reader.reader()));
+  return params::write_weights_file(path, *plan, fresh.span(), reader.reader());
+}
+
+}  // namespace tiffin::tools
