@@ -11,6 +11,8 @@ TileSize tile_size(const Machine& machine, int64_t available_rows) {
   size.vectors = machine.vector_bytes == 64 ? 2 : vectors_per_panel;
   const int accumulators = machine.vector_registers == 32 ? 28 : 12;
   size.rows = accumulators / size.vectors;
+  // Beside the accumulators there is a register for each vector of columns and one for the scalar of a row.
+  if (machine.vector_registers == 32) size.rows = std::min(size.rows, (machine.vector_registers - 1) / size.vectors - 1);
   if (available_rows >= size.rows) return size;
   size.rows = static_cast<int>(std::max<int64_t>(available_rows, 1));
   // Few rows: more columns keep as many sums in flight as hide the latency of FMA.
