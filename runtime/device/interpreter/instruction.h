@@ -62,8 +62,23 @@ static_assert(sizeof(Instruction) == 32);
 
 // log2 of the bytes of an element; the types that kernels know have 1, 2, 4 or 8.
 inline uint8_t element_shift_of(DType dtype) {
-  const int bits = dtype_bits(dtype);
-  return bits == 64 ? 3 : bits == 32 ? 2 : bits == 16 ? 1 : 0;
+  switch (dtype) {
+    case DType::Int64:
+    case DType::UInt64:
+    case DType::Float64:
+      return 3;
+    case DType::Int32:
+    case DType::UInt32:
+    case DType::Float32:
+      return 2;
+    case DType::Int16:
+    case DType::UInt16:
+    case DType::Float16:
+    case DType::BFloat16:
+      return 1;
+    default:
+      return 0;
+  }
 }
 
 }  // namespace tiffin::runtime

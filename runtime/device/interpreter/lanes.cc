@@ -267,13 +267,13 @@ int64_t saturate(DType to, double value) {
 }
 
 int64_t cast_lane(DType from, DType to, int64_t bits) {
+  if (from == to) return bits;
   if (is_standard_float(from)) {
     const double value = float_of(from, bits);
     if (to == DType::Bool) return value != 0;
     return is_standard_float(to) ? float_bits(to, value) : saturate(to, value);
   }
   if (to == DType::Bool) return bits != 0;
-  if (!is_standard_float(to)) return bits;
   const bool is_large = from == DType::UInt64;
   if (to == DType::Float64) return float_bits(to, is_large ? static_cast<double>(static_cast<uint64_t>(bits)) : static_cast<double>(bits));
   return float_bits(to, is_large ? static_cast<float>(static_cast<uint64_t>(bits)) : static_cast<float>(bits));  // 16 bits by way of Float32
@@ -366,7 +366,8 @@ void compute_binary(const Instruction& i, Frame frame) {
 void compute_cast(const Instruction& i, Frame frame) {
   int64_t lanes[kMaxLanes];
   widen(i.dtype, place(frame, i.a), i.lanes, lanes);
-  if (i.dtype != i.to) {
+  // An integer only wraps, which narrowing does.
+  if (is_standard_float(i.dtype) || is_standard_float(i.to) || i.to == DType::Bool) {
     for (int lane = 0; lane < i.lanes; ++lane) lanes[lane] = cast_lane(i.dtype, i.to, lanes[lane]);
   }
   narrow(element_shift_of(i.to), lanes, i.lanes, place(frame, i.d));

@@ -7,6 +7,8 @@
 namespace tiffin::runtime {
 namespace {
 
+typedef float Floats __attribute__((vector_size(kPieceBytes)));
+
 struct Machine {
   const KernelIr& kernel;
   Frame frame;
@@ -115,9 +117,26 @@ void make_lanes(const Instruction& i, Frame frame) {
 }
 
 void splat(const Instruction& i, Frame frame) {
+  const uint8_t* a = place(frame, i.a);
+  uint8_t* d = place(frame, i.d);
+  // Most often, by far.
+  if (i.dtype == DType::Float32) {
+    const auto element = read<float>(a);
+    const Floats piece = {element, element, element, element};
+    for (uint32_t p = 0; p < i.target; ++p) write(d + p * kPieceBytes, piece);
+    return;
+  }
   int64_t bits = 0;
-  widen(i.dtype, place(frame, i.a), 1, &bits);
-  fill(element_shift_of(i.dtype), static_cast<uint64_t>(bits), i.lanes, place(frame, i.d));
+  widen(i.dtype, a, 1, &bits);
+  fill(element_shift_of(i.dtype), static_cast<uint64_t>(bits), i.lanes, d);
+}
+
+// The instruction that the time of products and convolutions goes into.
+void multiply_add(const Instruction& i, Frame frame) {
+  for (uint32_t at = 0; at < i.target * kPieceBytes; at += kPieceBytes) {
+    const auto a = read<Floats>(place(frame, i.a) + at), b = read<Floats>(place(frame, i.b) + at), c = read<Floats>(place(frame, i.c) + at);
+    write(place(frame, i.d) + at, a * b + c);
+  }
 }
 
 void compute(const Machine& m, const Instruction& i) {
@@ -127,8 +146,6 @@ void compute(const Machine& m, const Instruction& i) {
     case kCopy:
       memmove(place(m.frame, i.d), place(m.frame, i.a), size_t{i.target} * kPieceBytes);
       return;
-    case kSplat:
-      return splat(i, m.frame);
     case kLanes:
       return make_lanes(i, m.frame);
     case kSelect:
@@ -182,6 +199,16 @@ int32_t execute(const Machine& m, int64_t max_iterations) {
         continue;
       case kFail:
         return static_cast<int32_t>(i->immediate);
+      case kFma:
+        if (i->dtype == DType::Float32 && !m.kernel.is_fused) {
+          multiply_add(*i, frame);
+        } else {
+          compute(m, *i);
+        }
+        break;
+      case kSplat:
+        splat(*i, frame);
+        break;
       case kLinear:
         write(place(frame, i->d), sum_of(i, frame));
         i += i->c;
