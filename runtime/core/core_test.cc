@@ -8,7 +8,7 @@
 #include "runtime/include/tiffin/tiffin.h"
 
 // y = x * w. Copied into artifacts as bytes, so it uses no constant that the compiler would put elsewhere.
-extern "C" __attribute__((section("tiffin_core_code"), noinline, optimize("O1"), no_sanitize("address", "undefined"), used)) int32_t
+extern "C" __attribute__((section("tiffin_core_code"), noinline, optimize("O1"), no_sanitize("address", "undefined", "thread"), used)) int32_t
 tiffin_core_scale(void* const* buffers, void*, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     static_cast<float*>(buffers[3])[i] = static_cast<const float*>(buffers[0])[i] * static_cast<const float*>(buffers[1])[i];

@@ -12,7 +12,7 @@
 
 // y = x * w + c; a bit pattern among the inputs stands for an index out of range. Copied into artifacts as bytes, so it uses no constant that
 // the compiler would put elsewhere.
-extern "C" __attribute__((section("tiffin_test_code"), noinline, optimize("O1"), no_sanitize("address", "undefined"), used)) int32_t
+extern "C" __attribute__((section("tiffin_test_code"), noinline, optimize("O1"), no_sanitize("address", "undefined", "thread"), used)) int32_t
 tiffin_test_scale_add(void* const* buffers, void* scratch, int64_t begin, int64_t end) {
   const auto* x = static_cast<const float*>(buffers[0]);
   const auto* w = static_cast<const float*>(buffers[1]);
