@@ -55,8 +55,8 @@ Result<InterpretedKernels> InterpretedKernels::load(const Artifact& artifact, co
     auto kernel = read_kernel_ir(records.subspan(static_cast<size_t>(row.code_offset()), static_cast<size_t>(row.code_bytes())), arena);
     if (!kernel.has_value()) return kernel.take_error().with_context("'%s': kernel '%s'", file, row.name()->c_str());
     if ((*kernel)->parameter_count != row.buffer_count()) {
-      return error(Code::NotAnArtifact, "'%s' is damaged: the record of kernel '%s' has %u parameters, the program says %u", file, row.name()->c_str(),
-                   (*kernel)->parameter_count, row.buffer_count());
+      return error(Code::NotAnArtifact, "'%s' is damaged: the record of kernel '%s' has %u parameters, the program says %u", file,
+                   row.name()->c_str(), (*kernel)->parameter_count, row.buffer_count());
     }
     kernels.kernels_[i] = *kernel;
     if ((*kernel)->scratch_bytes > kernels.scratch_bytes_) kernels.scratch_bytes_ = (*kernel)->scratch_bytes;
