@@ -2,7 +2,9 @@
 // Records that no compiler wrote: each is refused, or runs without touching anything but its own buffers (which AddressSanitizer watches).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "abi/kernel_ir.h"
 #include "compiler/codegen/llvm/kernel_sketch.h"
@@ -100,7 +102,8 @@ Bytes small(const Bytes& code, uint8_t flags = 0) {
                  type(DType::Int64),
                  type(DType::Float32),
                  type(DType::Bool, 2)};
-  bytes.insert(bytes.end(), code.begin(), code.end());
+  bytes.reserve(bytes.size() + code.size());
+  std::copy(code.begin(), code.end(), std::back_inserter(bytes));
   return bytes;
 }
 
@@ -157,8 +160,8 @@ TEST(DamagedRecords, EachFaultHasItsReason) {
   expect_refusal(small({end, end}), "it goes on behind its end");
   expect_refusal(small({end}, 2), "a flag is not known");
   Bytes deep;
-  for (int i = 0; i < 70; ++i) deep.insert(deep.end(), {TIFFIN_IR_FOR, 2, 0, 1, 1});
-  deep.insert(deep.end(), 71, end);
+  for (int i = 0; i < 70; ++i) std::ranges::copy(Bytes{TIFFIN_IR_FOR, 2, 0, 1, 1}, std::back_inserter(deep));
+  std::fill_n(std::back_inserter(deep), 71, end);
   expect_refusal(small(deep), "it is nested too deeply");
 }
 
