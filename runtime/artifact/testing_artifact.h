@@ -46,6 +46,7 @@ struct Spec {
   uint64_t missing_tail = 0;  // total_length says so much more, as before strip
   uint32_t extra_kind = 0;    // an additional section
   uint32_t extra_flags = 0;
+  std::vector<uint8_t> extra_bytes = {1, 2, 3};
   // Bad values, for the checks.
   uint32_t kernel_buffers = 4;
   uint64_t kernel_offset = kConstantBytes;
@@ -149,7 +150,7 @@ class Builder {
     std::vector<uint8_t> uniform(sizeof(float));
     memcpy(uniform.data(), &spec_.uniform, sizeof(float));
     add(TIFFIN_SECTION_CONSTANTS, "constants", uniform);
-    if (spec_.extra_kind != 0) add(spec_.extra_kind, "novelty", {1, 2, 3});
+    if (spec_.extra_kind != 0) add(spec_.extra_kind, "novelty", spec_.extra_bytes);
     const uint64_t front_end = at;
     place_code();
     uint64_t end = kCodeAddress + kConstantBytes + spec_.code_shift + spec_.kernel.size();
