@@ -21,11 +21,12 @@ install(FILES ${CMAKE_SOURCE_DIR}/abi/tensor.h ${CMAKE_SOURCE_DIR}/abi/version.h
 if(TIFFIN_COMPILER)
   set(compiler_headers ${CMAKE_INSTALL_INCLUDEDIR}/tiffin/source)
   set(compiler_parts tiffin_compiler_graph tiffin_compiler_ops tiffin_compiler_reference tiffin_compiler_import_onnx tiffin_compiler_passes
-                     tiffin_compiler_kernel tiffin_compiler_plan tiffin_compiler_codegen_llvm tiffin_compiler_artifact tiffin_compiler_driver)
+                     tiffin_compiler_kernel tiffin_compiler_plan tiffin_compiler_codegen_llvm tiffin_compiler_artifact tiffin_compiler_golden
+                     tiffin_compiler_driver)
   target_include_directories(tiffin_compiler_driver INTERFACE $<INSTALL_INTERFACE:${compiler_headers}>)
   set_target_properties(tiffin_compiler_driver PROPERTIES EXPORT_NAME compiler)
   add_library(tiffin::compiler ALIAS tiffin_compiler_driver)
-  install(TARGETS ${compiler_parts} tiffin_base tiffin_params tiffin_abi tiffin_flags blake3 EXPORT tiffin_compiler)
+  install(TARGETS ${compiler_parts} tiffin_base tiffin_params tiffin_golden tiffin_abi tiffin_flags blake3 EXPORT tiffin_compiler)
   install(EXPORT tiffin_compiler NAMESPACE tiffin:: DESTINATION ${package_folder} FILE tiffin-compiler.cmake)
   foreach(folder abi base compiler)
     install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder} DESTINATION ${compiler_headers} FILES_MATCHING PATTERN "*.h")

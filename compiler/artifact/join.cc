@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "compiler/artifact/contents.h"
+#include "compiler/artifact/golden_section.h"
 
 namespace tiffin::artifact {
 namespace {
@@ -220,6 +221,8 @@ Status join(Contents& into, Contents other) {
   TIFFIN_TRY(compare_interfaces(*into.program.variants[0], *other.program.variants[0]));
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<uint32_t> matched, match_parameters(into.storage, other.storage));
   TIFFIN_TRY(compare_parameters(into, other, matched));
+  TIFFIN_ASSIGN_OR_RETURN(std::vector<uint8_t> golden,
+                          join_golden(into.golden, other.golden, static_cast<uint32_t>(into.program.variants.size())));
   for (size_t i = 0; i < matched.size(); ++i) {
     abi::ParameterT& row = *into.storage.parameters[matched[i]];
     row.frozen = row.frozen || other.storage.parameters[i]->frozen;
@@ -233,7 +236,7 @@ Status join(Contents& into, Contents other) {
   }
   take_weights(into, other, matched);
   add_attachments(into, std::move(other.attachments));
-  if (into.golden.empty()) into.golden = std::move(other.golden);
+  into.golden = std::move(golden);
   return {};
 }
 

@@ -4,11 +4,14 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "abi/version.h"
 #include "base/artifact_layout.h"
 #include "base/atomic_file.h"
+#include "base/description/describe.h"
 #include "base/params/weights_file.h"
 #include "base/params/write_params.h"
 #include "compiler/artifact/elf_image.h"
@@ -93,7 +96,7 @@ class Writer {
           .with_remedy("name the output .tar: a bundle holds any number");
     }
     TIFFIN_TRY(make_sections());
-    const Image image = options_.form == Form::Bundle ? lay_out_tar(sections_, {}) : lay_out_elf(sections_, elf_code());
+    TIFFIN_ASSIGN_OR_RETURN(const Image image, lay_out());
     TIFFIN_TRY(write_body(image, output));
     TIFFIN_TRY(write_header(image, output));
     return write_file_digest(image, output);
@@ -107,6 +110,7 @@ class Writer {
   Status add_attachments();
   abi::ManifestT described() const;
   ElfCode elf_code() const;
+  Result<Image> lay_out();
   Status write_body(const Image& image, Output& output);
   Status write_weights_section(Output& output);
   Status write_header(const Image& image, Output& output);
@@ -233,6 +237,33 @@ ElfCode Writer::elf_code() const {
   ElfCode code{variant.machine != EM_NONE ? variant.machine : kOwnMachine, contents_.code[0].query_offset, {}};
   for (const auto& kernel : variant.kernels) code.symbols.push_back({kernel->name, kernel->code_offset, kernel->code_bytes});
   return code;
+}
+
+// What `write` prints, as a member.
+template <class Write>
+Result<TextMember> text_member(std::string path, Write write) {
+  char* bytes = nullptr;
+  size_t length = 0;
+  FILE* stream = open_memstream(&bytes, &length);
+  if (stream == nullptr) return error(Code::OutOfMemory, "no memory for '%s'", path.c_str());
+  Status status = write(stream);
+  fclose(stream);
+  TextMember member{std::move(path), std::string(bytes, length)};
+  free(bytes);
+  if (!status.is_ok()) return status;
+  return member;
+}
+
+// A bundle has its description as text, too: derived from its first three sections, so `verify` can compare them.
+Result<Image> Writer::lay_out() {
+  if (options_.form == Form::SharedObject) return lay_out_elf(sections_, elf_code());
+  const ArtifactTables tables = tables_of(sections_[0].bytes, sections_[1].bytes, sections_[2].bytes);
+  char header_name[80];
+  header_file_name(*tables.manifest, header_name);
+  std::vector<TextMember> texts(2);
+  TIFFIN_ASSIGN_OR_RETURN(texts[0], text_member(kManifestMember, [&](FILE* stream) { return write_manifest_json(stream, tables); }));
+  TIFFIN_ASSIGN_OR_RETURN(texts[1], text_member(std::string("include/") + header_name, [&](FILE* stream) { return write_c_header(stream, tables); }));
+  return lay_out_tar(sections_, texts);
 }
 
 Status pad_to(Output& output, uint64_t offset) {

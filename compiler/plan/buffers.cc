@@ -154,6 +154,7 @@ Status Assigner::add_step(size_t index) {
   Step step;
   step.kernel = lowered.kernel;
   step.label = lowered.label;
+  step.results.assign(lowered.buffers.begin() + static_cast<ptrdiff_t>(lowered.outputs_begin), lowered.buffers.end());
   share_in_place(lowered, index);
   for (size_t i = 0; i < lowered.buffers.size(); ++i) {
     TIFFIN_ASSIGN_OR_RETURN(const uint32_t buffer, buffer_for(lowered.buffers[i], index, i >= lowered.outputs_begin));

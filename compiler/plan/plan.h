@@ -72,6 +72,7 @@ struct Constant {
 struct Step {
   uint32_t kernel = 0;
   std::vector<uint32_t> buffers;
+  std::vector<graph::ValueId> results;  // values of the planned graph that the last of the buffers hold after the step, in their order
   std::string label;
 };
 

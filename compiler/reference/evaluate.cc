@@ -32,6 +32,8 @@ constexpr Row kRows[] = {
     {Op::BitwiseNot, evaluate_unary},
     {Op::BitwiseOr, evaluate_binary},
     {Op::BitwiseXor, evaluate_binary},
+    {Op::BlockedConv, evaluate_blocked_convolution},
+    {Op::BlockedDepthwiseConv, evaluate_blocked_convolution},
     {Op::Cast, evaluate_cast},
     {Op::Ceil, evaluate_unary},
     {Op::Celu, evaluate_unary},
@@ -95,6 +97,7 @@ constexpr Row kRows[] = {
     {Op::Not, evaluate_unary},
     {Op::Or, evaluate_logic},
     {Op::PackPanels, evaluate_pack_panels},
+    {Op::PackedMatMul, evaluate_packed_matmul},
     {Op::Pad, evaluate_pad},
     {Op::Pow, evaluate_binary},
     {Op::PRelu, evaluate_binary},
@@ -175,7 +178,7 @@ graph::NodeId isolate(const Node& node, std::span<const Tensor> inputs, graph::G
 
 using Environment = std::vector<Tensor>;  // by ValueId; empty while not computed
 
-Result<Tensors> run_graph(const graph::Graph& graph, Environment environment);
+Result<Tensors> run_graph(const graph::Graph& graph, Environment environment, const Observer& observe = {});
 
 const graph::Graph* branch_of(const Node& node, const char* key) {
   const auto found = node.attributes.find(key);
@@ -204,7 +207,18 @@ Result<Tensors> run_branch(const Node& node, std::span<const Tensor> inputs) {
   return is_true ? run_graph(*then_branch, std::move(then_values)) : run_graph(*else_branch, std::move(else_values));
 }
 
-Result<Tensors> run_graph(const graph::Graph& graph, Environment environment) {
+// How many nodes, and outputs of the graph, still read each value.
+std::vector<size_t> count_readers(const graph::Graph& graph) {
+  std::vector<size_t> readers(graph.value_capacity());
+  for (const graph::NodeId id : graph.topological_order()) {
+    for (const graph::ValueId input : graph.node(id).inputs) readers[static_cast<size_t>(input == graph::kNone ? 0 : input)] += input != graph::kNone;
+  }
+  for (const graph::ValueId output : graph.outputs()) ++readers[static_cast<size_t>(output)];
+  return readers;
+}
+
+Result<Tensors> run_graph(const graph::Graph& graph, Environment environment, const Observer& observe) {
+  std::vector<size_t> readers = count_readers(graph);
   for (const graph::NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
     Tensors inputs;
@@ -217,8 +231,12 @@ Result<Tensors> run_graph(const graph::Graph& graph, Environment environment) {
     }
     Result<Tensors> results = node.op == Op::If ? run_branch(node, inputs) : evaluate(graph, node, inputs);
     if (!results.has_value()) return results.take_error();
+    if (observe) TIFFIN_TRY(observe(node, inputs, *results));
     for (size_t i = 0; i < node.outputs.size() && i < results->size(); ++i) {
       if (node.outputs[i] != graph::kNone) environment[static_cast<size_t>(node.outputs[i])] = (*results)[i];
+    }
+    for (const graph::ValueId input : node.inputs) {
+      if (input != graph::kNone && --readers[static_cast<size_t>(input)] == 0) environment[static_cast<size_t>(input)] = Tensor();
     }
   }
   Tensors outputs;
@@ -247,13 +265,15 @@ Result<Tensors> evaluate(const graph::Graph&, const Node& node, std::span<const 
   return evaluator({alone, alone.node(id), inputs});
 }
 
-Result<Tensors> evaluate_graph(const graph::Graph& graph, const std::vector<Tensor>& inputs) {
+Result<Tensors> evaluate_graph(const graph::Graph& graph, const std::vector<Tensor>& inputs) { return evaluate_graph(graph, inputs, {}); }
+
+Result<Tensors> evaluate_graph(const graph::Graph& graph, const std::vector<Tensor>& inputs, const Observer& observe) {
   if (inputs.size() != graph.inputs().size()) {
     return error(Code::InvalidArgument, "graph '%s' takes %zu inputs, %zu were given", graph.name().c_str(), graph.inputs().size(), inputs.size());
   }
   Environment environment(graph.value_capacity());
   for (size_t i = 0; i < inputs.size(); ++i) environment[static_cast<size_t>(graph.inputs()[i])] = inputs[i];
-  return run_graph(graph, std::move(environment));
+  return run_graph(graph, std::move(environment), observe);
 }
 
 }  // namespace tiffin::reference

@@ -6,6 +6,7 @@
 // 0. Max, Min, Relu and Clip keep NaN. A float to integer Cast truncates, saturates, and maps NaN to 0. Round is half to even.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,11 @@ Result<std::vector<graph::Tensor>> evaluate(const graph::Graph& graph, const gra
 
 // The outputs of the whole graph on `inputs`, one per graph input. Bodies of If are evaluated as well. Errors: as evaluate, with the node's name.
 Result<std::vector<graph::Tensor>> evaluate_graph(const graph::Graph& graph, const std::vector<graph::Tensor>& inputs);
+
+// The same, and `observe` sees each node of the graph (of a body none) as it is evaluated, in topological order; its failure ends the evaluation.
+// Values are let go after their last reader.
+using Observer = std::function<Status(const graph::Node& node, std::span<const graph::Tensor> inputs, std::span<const graph::Tensor> results)>;
+Result<std::vector<graph::Tensor>> evaluate_graph(const graph::Graph& graph, const std::vector<graph::Tensor>& inputs, const Observer& observe);
 
 // True if evaluate has an evaluation for the operator.
 bool can_evaluate(graph::Op op);

@@ -70,6 +70,8 @@ Result<Tensors> evaluate_split(const Evaluation& e);
 Result<Tensors> evaluate_concat(const Evaluation& e);
 Result<Tensors> evaluate_pad(const Evaluation& e);
 Result<Tensors> evaluate_pack_panels(const Evaluation& e);
+Result<Tensors> evaluate_packed_matmul(const Evaluation& e);
+Result<Tensors> evaluate_blocked_convolution(const Evaluation& e);  // depthwise too
 Result<Tensors> evaluate_gather(const Evaluation& e);
 Result<Tensors> evaluate_gather_elements(const Evaluation& e);
 Result<Tensors> evaluate_gather_nd(const Evaluation& e);
