@@ -15,7 +15,7 @@ install(TARGETS tiffin_runtime tiffin_runtime_core tiffin_runtime_static EXPORT 
 install(EXPORT tiffin_runtime NAMESPACE tiffin:: DESTINATION ${package_folder} FILE tiffin-runtime.cmake)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/tiffin DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # tiffin.h includes these as "abi/…", which is found beside it first.
-install(FILES ${CMAKE_SOURCE_DIR}/abi/tensor.h ${CMAKE_SOURCE_DIR}/abi/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tiffin/abi)
+install(FILES ${CMAKE_SOURCE_DIR}/abi/system_lib.h ${CMAKE_SOURCE_DIR}/abi/tensor.h ${CMAKE_SOURCE_DIR}/abi/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tiffin/abi)
 
 # ---- the compiler: tiffin::compiler; its headers keep their paths in the source tree ----
 if(TIFFIN_COMPILER)

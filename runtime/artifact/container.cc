@@ -60,11 +60,36 @@ Status hash_range(const Source& source, uint64_t offset, uint64_t length, Hasher
 
 }  // namespace
 
+// From an executable to the artifact that it encloses, which may be of either form but is no such executable itself.
+Status Container::enter_program() {
+  enclosure_ = elf_.enclosure();
+  enclosure_position_ = elf_.enclosure_position();
+  Result<Source> inner = source_.part(enclosure_.offset, enclosure_.length);
+  if (!inner.has_value() && inner.error().code() == Code::Truncated) {
+    return error(Code::Truncated, "'%s' has %" PRIu64 " bytes, and lacks the artifact that it encloses: %" PRIu64 " bytes at %" PRIu64,
+                 source_.name(), source_.size(), enclosure_.length, enclosure_.offset)
+        .with_remedy("export it again; 'strip' and tools like it cut off what lies behind a program's own bytes");
+  }
+  if (!inner.has_value()) return inner.take_error();
+  program_.emplace(std::exchange(source_, std::move(inner).value()));
+  is_bundle_ = runtime::is_bundle(source_);
+  if (is_bundle_) {
+    elf_ = ElfImage();
+    return {};
+  }
+  TIFFIN_ASSIGN_OR_RETURN(elf_, ElfImage::read(source_));
+  if (elf_.enclosure().length > 0) return error(Code::NotAnArtifact, "'%s' encloses an executable, not an artifact", source_.name());
+  return {};
+}
+
 // Finds header_offset_ and checks that the header lies in the file.
 Status Container::find_header() {
-  is_bundle_ = is_bundle(source_);
+  is_bundle_ = runtime::is_bundle(source_);
   if (!is_bundle_) {
     TIFFIN_ASSIGN_OR_RETURN(elf_, ElfImage::read(source_));
+    if (elf_.enclosure().length > 0) TIFFIN_TRY(enter_program());
+  }
+  if (!is_bundle_) {
     TIFFIN_ASSIGN_OR_RETURN(header_offset_, elf_.translate("the header", elf_.note().header_address, sizeof(header_)));
     return {};
   }
@@ -210,16 +235,21 @@ Status Container::read_table() {
   return {};
 }
 
+Status Container::check_sections(VerifyLevel level) const {
+  for (const Section& section : sections_) {
+    const bool is_due = level == VerifyLevel::All ? !(is_bundle_ && is_attachment(section.kind)) : !is_bulk(section.kind);
+    if (level != VerifyLevel::None && is_due) TIFFIN_TRY(check_section(section));
+  }
+  return {};
+}
+
 Result<Container> Container::open(Source source, VerifyLevel level) {
   Container container(std::move(source));
   TIFFIN_TRY(container.read_header());
   TIFFIN_TRY(container.check_version());
   TIFFIN_TRY(container.check_completeness());
   TIFFIN_TRY(container.read_table());
-  for (const Section& section : container.sections()) {
-    const bool is_due = level == VerifyLevel::All ? !(container.is_bundle_ && is_attachment(section.kind)) : !is_bulk(section.kind);
-    if (level != VerifyLevel::None && is_due) TIFFIN_TRY(container.check_section(section));
-  }
+  TIFFIN_TRY(container.check_sections(level));
   for (const Section& section : container.sections()) {
     const bool is_known = section.kind >= TIFFIN_SECTION_MANIFEST && section.kind <= TIFFIN_SECTION_SOURCE;
     if (is_known || !section.is_required) continue;
@@ -259,7 +289,17 @@ Result<Digest> Container::hash_section(const Section& section) const {
   return hasher.finish();
 }
 
+Result<std::span<const uint8_t>> Container::read_member(const char* path, Arena& arena) {
+  TIFFIN_ASSIGN_OR_RETURN(const Members::Place place, members_.find(source_, path));
+  auto* bytes = static_cast<uint8_t*>(arena.allocate_bytes(static_cast<size_t>(place.bytes)));
+  if (bytes == nullptr) return error(Code::OutOfMemory, "no memory for the %" PRIu64 " bytes of '%s'", place.bytes, path);
+  const Source& file = place.source != nullptr ? *place.source : source_;
+  TIFFIN_TRY(file.read(place.offset, {bytes, static_cast<size_t>(place.bytes)}));
+  return std::span<const uint8_t>{bytes, static_cast<size_t>(place.bytes)};
+}
+
 Result<Digest> Container::hash_file() const {
+  if (is_folder()) return error(Code::InvalidArgument, "'%s' is a folder, which has no digest of its own", source_.name());
   Hasher hasher;
   constexpr uint8_t kZeros[TIFFIN_DIGEST_BYTES] = {};
   const uint64_t field = header_offset_ + offsetof(tiffin_artifact_header, file_digest);
@@ -270,6 +310,21 @@ Result<Digest> Container::hash_file() const {
   return hasher.finish();
 }
 
+Status Container::check_program() const {
+  if (!is_enclosed()) return {};
+  Hasher hasher;
+  constexpr uint8_t kZeros[TIFFIN_DIGEST_BYTES] = {};
+  const uint64_t field = enclosure_position_ + offsetof(tiffin_enclosure, program_digest), after = field + sizeof(kZeros);
+  if (after > enclosure_.offset)
+    return error(Code::NotAnArtifact, "'%s' is damaged: its enclosed artifact begins within the program", source_.name());
+  TIFFIN_TRY(hash_range(*program_, 0, field, hasher));
+  hasher.update(kZeros);
+  TIFFIN_TRY(hash_range(*program_, after, enclosure_.offset - after, hasher));
+  const Digest actual = hasher.finish();
+  if (actual == to_digest(enclosure_.program_digest)) return {};
+  return digest_error(source_, "the program around the artifact", actual, to_digest(enclosure_.program_digest));
+}
+
 Status Container::check_section(const Section& section) const {
   TIFFIN_ASSIGN_OR_RETURN(const Digest actual, hash_section(section));
   if (actual == section.digest) return {};
@@ -278,11 +333,24 @@ Status Container::check_section(const Section& section) const {
   return digest_error(source_, what, actual, section.digest);
 }
 
+Result<std::span<const uint8_t>> Container::read_header_bytes(Arena& arena) const {
+  const size_t length = sizeof(header_) + sections_.size() * sizeof(tiffin_section);
+  auto* bytes = static_cast<uint8_t*>(arena.allocate_bytes(length));
+  if (bytes == nullptr) return error(Code::OutOfMemory, "no memory for the header of '%s'", source_.name());
+  const Source& file = header_file_ != nullptr ? *header_file_ : source_;
+  TIFFIN_TRY(file.read(header_offset_, {bytes, length}));
+  return std::span<const uint8_t>{bytes, length};
+}
+
 Result<std::span<const uint8_t>> Container::read_section(const Section& section, Arena& arena) const {
   auto* bytes = static_cast<uint8_t*>(arena.allocate_bytes(static_cast<size_t>(section.length), 64));
   if (bytes == nullptr) return error(Code::OutOfMemory, "no memory for the %" PRIu64 " bytes of section '%s'", section.length, section.name.data());
-  TIFFIN_TRY(source_of(section).read(section.offset, {bytes, static_cast<size_t>(section.length)}));
-  return std::span<const uint8_t>{bytes, static_cast<size_t>(section.length)};
+  const std::span<uint8_t> copy(bytes, static_cast<size_t>(section.length));
+  TIFFIN_TRY(source_of(section).read(section.offset, copy));
+  if (checks_copies_ && digest_of(copy) != section.digest) {
+    return error(Code::DigestMismatch, "'%s' changed while it was loaded: section '%s'", source_.name(), section.name.data());
+  }
+  return std::span<const uint8_t>(copy);
 }
 
 }  // namespace tiffin::runtime

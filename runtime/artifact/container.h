@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -52,6 +53,7 @@ class Container {
 
   // Bytes of the file; of a folder those of header, table and sections.
   uint64_t size() const;
+  bool is_bundle() const { return is_bundle_; }
   // A folder has no file digest.
   bool is_folder() const { return source_.is_folder(); }
   // True when a tool rewrote the file around the sections, as strip does.
@@ -62,18 +64,31 @@ class Container {
   // An attachment of a bundle is found by its file's name, which the manifest knows; no effect on a shared object. Io, NotAnArtifact.
   Status place_attachment(std::string_view section, std::string_view file_name);
 
+  // The bytes of a bundle's member that is no section, in `arena`; NotAnArtifact when there is none, Io, OutOfMemory.
+  Result<std::span<const uint8_t>> read_member(const char* path, Arena& arena);
+
   // Hash what is in the file now; a file digest only where there is one. Io, Truncated.
   Result<Digest> hash_section(const Section& section) const;
   Result<Digest> hash_file() const;
+  // True when the artifact is enclosed in an executable, whose own bytes check_program compares with their digest. DigestMismatch, Io.
+  bool is_enclosed() const { return program_.has_value(); }
+  Status check_program() const;
   // DigestMismatch naming the section.
   Status check_section(const Section& section) const;
+  // Every section that the level asks for, but attachments of a bundle, which have no place yet.
+  Status check_sections(VerifyLevel level) const;
+  // From now on read_section compares what it copied with the section's digest: the file may have changed since it was checked.
+  void check_copies() { checks_copies_ = true; }
 
-  // The section's bytes in `arena`, 64-byte aligned. Io, OutOfMemory.
+  // Header and table as they stand, in `arena`. Io, OutOfMemory.
+  Result<std::span<const uint8_t>> read_header_bytes(Arena& arena) const;
+  // The section's bytes in `arena`, 64-byte aligned. Io, OutOfMemory; DigestMismatch where copies are checked.
   Result<std::span<const uint8_t>> read_section(const Section& section, Arena& arena) const;
 
  private:
   explicit Container(Source source) : source_(std::move(source)) {}
   Status find_header();
+  Status enter_program();
   Status read_header();
   Status check_completeness() const;
   Status place(Section& section, const tiffin_section& entry, const char* name);
@@ -84,7 +99,11 @@ class Container {
   Result<Section> read_entry(const tiffin_section& entry);
 
   Source source_;
+  std::optional<Source> program_;  // the whole executable around an enclosed artifact
+  tiffin_enclosure enclosure_{};
+  uint64_t enclosure_position_ = 0;
   bool is_bundle_ = false;
+  bool checks_copies_ = false;
   ElfImage elf_;     // of a shared object
   Members members_;  // of a bundle
   Arena arena_;

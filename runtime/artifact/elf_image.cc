@@ -69,11 +69,16 @@ Status ElfImage::find_note(const Source& source, uint64_t offset, uint64_t lengt
     at += sizeof(note);
     const uint64_t owner_bytes = (uint64_t{note.n_namesz} + 3) / 4 * 4, text_bytes = (uint64_t{note.n_descsz} + 3) / 4 * 4;
     if (owner_bytes > length - at || note.n_descsz > length - at - owner_bytes) return {};
-    const bool is_ours = note.n_namesz == kOwnerBytes && memcmp(bytes + at, TIFFIN_NOTE_OWNER, kOwnerBytes) == 0 && note.n_type == TIFFIN_NOTE_TYPE;
-    if (is_ours && note.n_descsz >= sizeof(tiffin_note)) {
-      memcpy(&note_, bytes + at + owner_bytes, sizeof(note_));
+    const bool is_ours = note.n_namesz == kOwnerBytes && memcmp(bytes + at, TIFFIN_NOTE_OWNER, kOwnerBytes) == 0;
+    const uint8_t* description = bytes + at + owner_bytes;
+    if (is_ours && note.n_type == TIFFIN_NOTE_TYPE && note.n_descsz >= sizeof(tiffin_note)) {
+      memcpy(&note_, description, sizeof(note_));
       has_note_ = true;
       return {};
+    }
+    if (is_ours && note.n_type == TIFFIN_ENCLOSURE_NOTE_TYPE && note.n_descsz >= sizeof(tiffin_enclosure)) {
+      memcpy(&enclosure_, description, sizeof(enclosure_));
+      enclosure_position_ = offset + static_cast<uint64_t>(description - bytes);
     }
     at += owner_bytes + std::min(text_bytes, length - at - owner_bytes);
   }
@@ -108,7 +113,7 @@ Status ElfImage::read_program_headers(const Source& source) {
   return {};
 }
 
-Result<ElfImage> ElfImage::read(const Source& source) {
+Result<ElfImage> ElfImage::read_program(const Source& source) {
   uint8_t first[512];
   const auto known = static_cast<size_t>(std::min<uint64_t>(source.size(), sizeof(first)));
   TIFFIN_TRY(source.read(0, {first, known}));
@@ -119,7 +124,12 @@ Result<ElfImage> ElfImage::read(const Source& source) {
   image.name_ = image.arena_.copy_text(source.name());
   if (image.name_ == nullptr) return error(Code::OutOfMemory, "no memory for a file's name");
   TIFFIN_TRY(image.read_program_headers(source));
-  if (!image.has_note_) {
+  return image;
+}
+
+Result<ElfImage> ElfImage::read(const Source& source) {
+  TIFFIN_ASSIGN_OR_RETURN(ElfImage image, read_program(source));
+  if (!image.has_note_ && image.enclosure_.length == 0) {
     return error(Code::NotAnArtifact, "'%s' is not a Tiffin artifact: it is an ELF shared object without a Tiffin note", source.name());
   }
   return image;

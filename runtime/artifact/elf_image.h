@@ -7,6 +7,7 @@
 #include <span>
 
 #include "abi/artifact.h"
+#include "abi/enclosure.h"
 #include "base/status.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/source.h"
@@ -18,9 +19,14 @@ class ElfImage {
   ElfImage() = default;
   // NotAnArtifact (not such an ELF file, or one without our note), Truncated (a segment or the section headers reach beyond the end), Io.
   static Result<ElfImage> read(const Source& source);
+  // The same of a file that need not have a note: any static position-independent program too.
+  static Result<ElfImage> read_program(const Source& source);
 
   uint16_t machine() const { return machine_; }
   const tiffin_note& note() const { return note_; }
+  // What a program encloses, as its note says; length 0 without one. The place of that note's description in the source; 0 without one.
+  const tiffin_enclosure& enclosure() const { return enclosure_; }
+  uint64_t enclosure_position() const { return enclosure_position_; }
   // End of the last segment or of the section headers, whichever lies farther: the length of a complete file.
   uint64_t complete_length() const { return complete_length_; }
 
@@ -43,6 +49,8 @@ class ElfImage {
   uint64_t complete_length_ = 0;
   bool has_note_ = false;
   tiffin_note note_{};
+  tiffin_enclosure enclosure_{};
+  uint64_t enclosure_position_ = 0;
 };
 
 // "a zip archive", "text", ...: what a file that is no artifact seems to be.

@@ -61,6 +61,12 @@ Status load_module_memory(uint32_t abi, const void* bytes, size_t length, const 
   return load_module(Source::from_memory(as_bytes(bytes, length)), options, out_module);
 }
 
+Status load_module_system_lib(uint32_t abi, const tiffin_system_lib* library, const tiffin_load_options* options, tiffin_module** out_module) {
+  TIFFIN_TRY(check_abi(abi));
+  TIFFIN_TRY(require_pointers(__func__, {library, out_module}));
+  return load_module(Source::from_system_lib(*library), options, out_module);
+}
+
 Status find_function(const tiffin_module* module, const char* name, size_t* out_index) {
   TIFFIN_TRY(require_pointers(__func__, {module, name, out_index}));
   TIFFIN_ASSIGN_OR_RETURN(const abi::Entry* wanted, object_of(module)->find_entry(name));
@@ -86,6 +92,11 @@ tiffin_status* tiffin_module_load_descriptor(uint32_t abi_version, int descripto
 tiffin_status* tiffin_module_load_memory(uint32_t abi_version, const void* bytes, size_t length, const tiffin_load_options* options,
                                          tiffin_module** out_module) noexcept {
   return to_c(load_module_memory(abi_version, bytes, length, options, out_module));
+}
+
+tiffin_status* tiffin_module_load_system_lib(uint32_t abi_version, const tiffin_system_lib* library, const tiffin_load_options* options,
+                                             tiffin_module** out_module) noexcept {
+  return to_c(load_module_system_lib(abi_version, library, options, out_module));
 }
 
 void tiffin_module_free(tiffin_module* module) noexcept { Ref<Module>::adopt(object_of(module)); }

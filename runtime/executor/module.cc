@@ -70,6 +70,11 @@ Result<std::span<const uint8_t>> Module::constants_section(const LoadOptions& op
     report_.mapped_bytes += length;
     return std::span<const uint8_t>{constants_window_.data(), length};
   }
+  const uint8_t* in_memory = source.is_file() ? nullptr : source.memory().data() + section->offset;
+  if (in_memory != nullptr && !options.copy && reinterpret_cast<uintptr_t>(in_memory) % TIFFIN_BUFFER_ALIGNMENT == 0) {
+    report_.mapped_bytes += length;
+    return std::span<const uint8_t>{in_memory, length};
+  }
   report_.copied_bytes += length;
   return container.read_section(*section, arena_);
 }

@@ -44,6 +44,8 @@ Source& Source::operator=(Source&& other) noexcept {
   std::swap(name_, other.name_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(is_folder_, other.is_folder_);
+  std::swap(is_executable_, other.is_executable_);
+  std::swap(library_, other.library_);
   std::swap(file_offset_, other.file_offset_);
   std::swap(size_, other.size_);
   std::swap(memory_, other.memory_);
@@ -84,8 +86,18 @@ Result<Source> Source::open_file(const char* path) const {
   char name[4096];
   snprintf(name, sizeof(name), "%s/%s", name_, path);
   TIFFIN_TRY(source.set_name(name));
-  TIFFIN_TRY(source.open_at(descriptor_, path, false));
-  return source;
+  if (library_ == nullptr) {
+    TIFFIN_TRY(source.open_at(descriptor_, path, false));
+    return source;
+  }
+  for (const tiffin_system_lib_member& member : std::span(library_->members, library_->member_count)) {
+    if (strcmp(member.path, path) != 0) continue;
+    source.memory_ = {static_cast<const uint8_t*>(member.bytes), static_cast<size_t>(member.length)};
+    source.size_ = member.length;
+    source.is_executable_ = (member.flags & TIFFIN_MEMBER_EXECUTABLE) != 0;
+    return source;
+  }
+  return error(Code::Io, "'%s' is not linked into the program", name);
 }
 
 Result<Source> Source::from_descriptor(int descriptor, uint64_t offset, uint64_t length) {
@@ -111,6 +123,36 @@ Result<Source> Source::from_memory(std::span<const uint8_t> bytes) {
   TIFFIN_TRY(source.set_name("memory"));
   source.memory_ = bytes;
   source.size_ = bytes.size();
+  return source;
+}
+
+Result<Source> Source::from_system_lib(const tiffin_system_lib& library) {
+  if (library.version != TIFFIN_SYSTEM_LIB_VERSION) {
+    return error(Code::AbiMismatch, "a linked model's table has version %u, this runtime reads version %u", library.version,
+                 TIFFIN_SYSTEM_LIB_VERSION);
+  }
+  Source source;
+  TIFFIN_TRY(source.set_name(library.name));
+  source.is_folder_ = true;
+  source.library_ = &library;
+  return source;
+}
+
+Result<Source> Source::part(uint64_t offset, uint64_t length) const {
+  if (offset > size_ || length > size_ - offset) {
+    return error(Code::Truncated, "'%s' has %" PRIu64 " bytes, a part of %" PRIu64 " bytes is expected at offset %" PRIu64, name_, size_, length,
+                 offset);
+  }
+  Source source;
+  TIFFIN_TRY(source.set_name(name_));
+  source.size_ = length;
+  if (!is_file()) {
+    source.memory_ = memory_.subspan(offset, length);
+    return source;
+  }
+  source.descriptor_ = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (source.descriptor_ < 0) return error(Code::Io, "'%s' cannot be opened twice: %s", name_, ErrorText(errno).bytes);
+  source.file_offset_ = file_offset_ + offset;
   return source;
 }
 

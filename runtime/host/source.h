@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bytes of an artifact or a parameter file come from: a file by path, a descriptor from an offset on, memory, or a folder of files.
+// Where the bytes of an artifact or a parameter file come from: a file by path, a descriptor from an offset on, memory, or a folder of files, which may
+// itself be a table in memory.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "abi/system_lib.h"
 #include "base/status.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/pages.h"
@@ -21,6 +23,9 @@ class Source {
   // Borrowed: the bytes outlive the source and all that is made from it.
   static Result<Source> from_memory(std::span<const uint8_t> bytes);
 
+  // A folder whose files are in memory; borrowed as well. AbiMismatch for a table of another version.
+  static Result<Source> from_system_lib(const tiffin_system_lib& library);
+
   Source(Source&& other) noexcept;
   Source& operator=(Source&& other) noexcept;
   ~Source();
@@ -31,10 +36,14 @@ class Source {
   bool is_file() const { return descriptor_ >= 0 && !is_folder_; }
   bool is_folder() const { return is_folder_; }
   std::span<const uint8_t> memory() const { return memory_; }
+  // True when the memory may be executed as it is.
+  bool is_executable() const { return is_executable_; }
   // Position in the file of this source's first byte, and the file; only of a file.
   uint64_t file_offset() const { return file_offset_; }
   int descriptor() const { return descriptor_; }
 
+  // [offset, offset + length) of the same file or memory, under the same name. Truncated, Io.
+  Result<Source> part(uint64_t offset, uint64_t length) const;
   // The file at a path relative to this folder; Io.
   Result<Source> open_file(const char* path) const;
 
@@ -53,6 +62,8 @@ class Source {
   const char* name_ = "";
   int descriptor_ = -1;
   bool is_folder_ = false;
+  bool is_executable_ = false;
+  const tiffin_system_lib* library_ = nullptr;  // the folder's files
   uint64_t file_offset_ = 0;
   uint64_t size_ = 0;
   std::span<const uint8_t> memory_;

@@ -17,6 +17,7 @@ constexpr unsigned kReadsArtifact = kRuns | bit(Command::Inspect) | bit(Command:
 constexpr unsigned kTakesTwo = bit(Command::ParamsDiff) | bit(Command::ParamsDelta) | bit(Command::ParamsApply);
 constexpr unsigned kTakesNone = bit(Command::Errors) | bit(Command::Devices);
 constexpr unsigned kWrites = bit(Command::ParamsExtract) | bit(Command::ParamsConvert) | bit(Command::ParamsDelta) | bit(Command::ParamsApply);
+constexpr unsigned kTakesEnclosed = kReadsArtifact | bit(Command::ParamsList) | bit(Command::ParamsExtract);
 constexpr unsigned kAll = ~0u;
 
 // An option with a value has `text`, one without has `flag`, one that repeats has `list`; --input has a form of its own.
@@ -151,7 +152,7 @@ Status parse_options(Command command, int count, char** words, Arguments* out) {
 
 }  // namespace
 
-Status parse_arguments(Command command, int count, char** words, Arguments* out) {
+Status parse_arguments(Command command, int count, char** words, Arguments* out, const char* enclosed) {
   out->command = command;
   if (!out->input_files.resize(static_cast<size_t>(count))) return out_of_memory();
   Array<char*> shifted;
@@ -163,9 +164,10 @@ Status parse_arguments(Command command, int count, char** words, Arguments* out)
   if (out->help) return {};
   const int given = count + 1 - optind;
   const int wanted = (kTakesNone & bit(command)) != 0 ? 0 : (kTakesTwo & bit(command)) != 0 ? 2 : 1;
-  if (given < wanted) return error(Code::InvalidArgument, given == 0 ? "a file is missing" : "the second file is missing");
+  const bool is_enclosed = enclosed != nullptr && given == 0 && (kTakesEnclosed & bit(command)) != 0;
+  if (given < wanted && !is_enclosed) return error(Code::InvalidArgument, given == 0 ? "a file is missing" : "the second file is missing");
   if (given > wanted) return error(Code::InvalidArgument, "unexpected word '%s'", shifted[static_cast<size_t>(optind + wanted)]);
-  if (wanted >= 1) out->file = shifted[static_cast<size_t>(optind)];
+  if (wanted >= 1) out->file = is_enclosed ? enclosed : shifted[static_cast<size_t>(optind)];
   if (wanted == 2) out->second_file = shifted[static_cast<size_t>(optind) + 1];
   if ((kWrites & bit(command)) != 0 && out->output == nullptr) return error(Code::InvalidArgument, "-o OUT is missing");
   return read_values(*out, &out->values);

@@ -63,8 +63,9 @@ struct Arguments {
   Array<const char*> dims, input_shapes;  // NAME=N, NAME=1x3x224x224
 };
 
-// Reads argv[0..count), which begins behind the command's own words. InvalidArgument for wrong usage.
-Status parse_arguments(Command command, int count, char** words, Arguments* out);
+// Reads argv[0..count), which begins behind the command's own words. `enclosed` stands for a FILE that is left out, where the command reads artifacts.
+// InvalidArgument for wrong usage.
+Status parse_arguments(Command command, int count, char** words, Arguments* out, const char* enclosed = nullptr);
 
 // True when --json stands among the words: a wrong command line is reported in that form too.
 bool asks_for_json(int count, char** words);

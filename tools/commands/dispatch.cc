@@ -109,7 +109,7 @@ bool is_shared_command(const char* word) {
   return false;
 }
 
-int run_command(int count, char** words, const char* program, const Extensions* extensions) {
+int run_command(int count, char** words, const char* program, const Extensions* extensions, const char* enclosed) {
   const CommandRow* row = find_command(count, words);
   if (row == nullptr && count == 3 && strcmp(words[2], "--help") == 0) {
     print_usage(stdout, program, &kCommands[5]);
@@ -118,7 +118,7 @@ int run_command(int count, char** words, const char* program, const Extensions* 
   if (row == nullptr) return unknown_command(count, words, program);
   const int skipped = row->second_word == nullptr ? 2 : 3;
   Arguments arguments;
-  const Status parsed = parse_arguments(row->command, count - skipped, words + skipped, &arguments);
+  const Status parsed = parse_arguments(row->command, count - skipped, words + skipped, &arguments, enclosed);
   if (!parsed.is_ok()) return wrong_usage(parsed, asks_for_json(count, words), program, row);
   if (arguments.help) {
     print_usage(stdout, program, row);
@@ -130,14 +130,15 @@ int run_command(int count, char** words, const char* program, const Extensions* 
   return kFailed;
 }
 
-int run_program(int count, char** words, const char* program, const Extensions* extensions) {
+int run_program(int count, char** words, const char* program, const Extensions* extensions, const char* enclosed) {
   const char* word = count > 1 ? words[1] : "";
   if (strcmp(word, "--version") == 0) {
     printf("%s %s\n", program, TIFFIN_VERSION);
   } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
     print_usage(stdout, program, nullptr);
+    if (enclosed != nullptr) puts("an artifact is enclosed in this program: it is the FILE of commands that are given none");
   } else {
-    return run_command(count, words, program, extensions);
+    return run_command(count, words, program, extensions, enclosed);
   }
   const Status flushed = flush_output();
   if (!flushed.is_ok()) report_failure(flushed, false);

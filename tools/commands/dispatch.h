@@ -33,10 +33,10 @@ struct Extensions {
 bool is_shared_command(const char* word);
 
 // Runs words[1…] as a shared command and returns the exit status: 0 done, 1 the answer is no, 2 wrong usage, 3 failed. `program` is the name that
-// usage texts show; `extensions` may be null.
-int run_command(int count, char** words, const char* program, const Extensions* extensions);
+// usage texts show; `extensions` may be null. `enclosed` is the artifact that commands read where no FILE is named; null: one has to be.
+int run_command(int count, char** words, const char* program, const Extensions* extensions, const char* enclosed = nullptr);
 
 // The same for a program that has shared commands alone: --help and --version as well.
-int run_program(int count, char** words, const char* program, const Extensions* extensions);
+int run_program(int count, char** words, const char* program, const Extensions* extensions, const char* enclosed = nullptr);
 
 }  // namespace tiffin::tools

@@ -18,12 +18,19 @@ bool map_part(const Source& source, uint8_t* target, uint64_t source_offset, uin
 
 // Why the parts cannot be mapped from the file at their places; null when they can.
 const char* mapping_obstacle(const Source& source, const CodeLayout& layout, bool allow_mapping) {
-  if (!source.is_file()) return "the artifact is in memory";
+  if (!source.is_file()) return source.is_executable() ? "it is linked to an address that is not aligned" : "the artifact is in memory";
   if (!allow_mapping) return "a copy was asked for";
   const uint64_t page = page_bytes();
   const bool is_aligned = layout.constants_bytes % page == 0 && (source.file_offset() + layout.instructions_offset) % page == 0 &&
                           (layout.constants_bytes == 0 || (source.file_offset() + layout.constants_offset) % page == 0);
   return is_aligned ? nullptr : "it does not lie at page boundaries of the file";
+}
+
+// Where the code can run as it is; null when it cannot.
+const uint8_t* find_in_place(const Source& source, const CodeLayout& layout) {
+  if (!source.is_executable() || layout.constants_offset + layout.constants_bytes != layout.instructions_offset) return nullptr;
+  const uint8_t* base = source.memory().data() + layout.constants_offset;
+  return layout.alignment != 0 && reinterpret_cast<uintptr_t>(base) % layout.alignment == 0 ? base : nullptr;
 }
 
 }  // namespace
@@ -53,6 +60,7 @@ Status CodeImage::copy_parts(const Source& source, const CodeLayout& layout) {
 }
 
 Result<CodeImage> CodeImage::load(const Source& source, const CodeLayout& layout, bool allow_mapping) {
+  if (const uint8_t* base = find_in_place(source, layout); base != nullptr && allow_mapping) return CodeImage(base);
   const uint64_t page = page_bytes();
   const uint64_t total = round_up(layout.constants_bytes + layout.instructions_bytes, page);
   TIFFIN_ASSIGN_OR_RETURN(Pages pages, reserve_pages(total, layout.alignment));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of one variant in executable memory: constants, then instructions, at the distances the compiler laid out. Mapped from the
-// file where possible, else copied; no page is ever writable and executable at once.
+// The code of one variant in executable memory: constants, then instructions, at the distances the compiler laid out. Used where it lies when it is
+// linked into the program, mapped from the file where possible, else copied; no page is ever writable and executable at once.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,17 @@ class CodeImage {
 
   // The function at an offset that was checked against the section.
   tiffin_kernel_function function_at(uint64_t code_offset) const {
-    return reinterpret_cast<tiffin_kernel_function>(reinterpret_cast<uintptr_t>(pages_.data()) + code_offset);
+    return reinterpret_cast<tiffin_kernel_function>(reinterpret_cast<uintptr_t>(base_) + code_offset);
   }
 
  private:
   explicit CodeImage(Pages pages) : pages_(std::move(pages)) {}
+  explicit CodeImage(const uint8_t* base) : base_(base) {}
   bool map_parts(const Source& source, const CodeLayout& layout);
   Status copy_parts(const Source& source, const CodeLayout& layout);
 
   Pages pages_;
+  const uint8_t* base_ = pages_.data();
   bool is_copied_ = false;
   const char* copy_reason_ = "";
 };

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/system_lib.h"
 #include "abi/tensor.h"
 #include "abi/version.h"
 
@@ -121,6 +122,10 @@ TIFFIN_EXPORT tiffin_status* tiffin_module_load_descriptor(uint32_t abi_version,
 /* The same of memory, which must outlive the module and its executors; weights at a multiple of 64 bytes are used where they lie. */
 TIFFIN_EXPORT tiffin_status* tiffin_module_load_memory(uint32_t abi_version, const void* bytes, size_t length, const tiffin_load_options* options,
                                                        tiffin_module** out_module) TIFFIN_NOEXCEPT;
+/* The same of a model that is linked into the program: `tiffin export --system-lib OUT.a --header OUT.h` writes the library and the header that declares
+ * the table, as NAME_tiffin. Code, constants and weights are used where they lie; no file is opened. AbiMismatch for a table of another version. */
+TIFFIN_EXPORT tiffin_status* tiffin_module_load_system_lib(uint32_t abi_version, const tiffin_system_lib* library, const tiffin_load_options* options,
+                                                           tiffin_module** out_module) TIFFIN_NOEXCEPT;
 /* Drops the caller's reference; executors and parameters keep what they need. NULL is allowed, here and in every _free. */
 TIFFIN_EXPORT void tiffin_module_free(tiffin_module* module) TIFFIN_NOEXCEPT;
 

@@ -358,6 +358,13 @@ class Module {
     if (tiffin_status* status = tiffin_module_load_descriptor(TIFFIN_ABI_VERSION, descriptor, offset, length, &given, &handle)) return Error(status);
     return Module(handle);
   }
+  // A model that is linked into the program, as the header of `tiffin export --system-lib` declares it.
+  static Result<Module> load(const tiffin_system_lib& library, const LoadOptions& options = {}) {
+    const tiffin_load_options given = to_c(options);
+    tiffin_module* handle = nullptr;
+    if (tiffin_status* status = tiffin_module_load_system_lib(TIFFIN_ABI_VERSION, &library, &given, &handle)) return Error(status);
+    return Module(handle);
+  }
   // The memory outlives the module and its executors.
   static Result<Module> load(std::span<const std::byte> bytes, const LoadOptions& options = {}) {
     const tiffin_load_options given = to_c(options);
