@@ -6,6 +6,7 @@
 
 #include "base/artifact_layout.h"
 #include "runtime/artifact/check_program.h"
+#include "runtime/artifact/signature.h"
 
 namespace tiffin::runtime {
 namespace {
@@ -37,6 +38,12 @@ Result<const T*> read_table(const Container& container, tiffin_section_kind kind
   if (abi::VerifyEnvelopeBuffer(verifier)) table = abi::GetEnvelope(bytes.data())->template root_as<T>();
   if (table == nullptr) return error(Code::NotAnArtifact, "'%s' is damaged: section '%s' is malformed", container.source().name(), name);
   return table;
+}
+
+Status check_demand(const Container& container, const SignatureDemand& demand) {
+  if (demand.keys != nullptr) return demand.keys->demand(container, demand.min_release);
+  return error(Code::NotTrusted, "no key is given, so no signature of '%s' can be trusted", container.source().name())
+      .with_remedy("give its publisher's public key with --key");
 }
 
 }  // namespace
@@ -91,8 +98,14 @@ Status Artifact::check_weights() const {
   return {};
 }
 
-Result<Artifact> Artifact::open(Source source, VerifyLevel level) {
-  TIFFIN_ASSIGN_OR_RETURN(Container container, Container::open(std::move(source), level));
+Result<Artifact> Artifact::open(Source source, VerifyLevel level, const SignatureDemand* demand) {
+  TIFFIN_ASSIGN_OR_RETURN(Container container, Container::open(std::move(source), demand == nullptr ? level : VerifyLevel::None));
+  if (demand != nullptr) {
+    level = VerifyLevel::All;
+    TIFFIN_TRY(check_demand(container, *demand));
+    container.check_copies();
+    TIFFIN_TRY(container.check_sections(level));
+  }
   Artifact artifact(std::move(container));
   TIFFIN_TRY(artifact.read_tables());
   TIFFIN_TRY(artifact.place_attachments(level));

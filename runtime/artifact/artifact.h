@@ -15,11 +15,21 @@
 
 namespace tiffin::runtime {
 
+class TrustedKeys;
+
+// Only an artifact that one of the keys signed, of at least that release, is opened.
+struct SignatureDemand {
+  const TrustedKeys* keys = nullptr;  // none: nothing is trusted
+  uint64_t min_release = 0;
+};
+
 // Immutable after opening; safe to share between threads.
 class Artifact {
  public:
   // Every check of docs/architecture/artifact_format.md that does not depend on this machine. Takes the source over.
-  static Result<Artifact> open(Source source, VerifyLevel level);
+  // With a demand the signature is checked before anything but the header is looked at, then every section as at VerifyLevel::All, and what is
+  // copied into memory is hashed there once more. NotTrusted, SignatureInvalid.
+  static Result<Artifact> open(Source source, VerifyLevel level, const SignatureDemand* demand = nullptr);
 
   const Container& container() const { return container_; }
   const abi::Program& program() const { return *program_; }

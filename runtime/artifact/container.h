@@ -45,6 +45,9 @@ class Container {
   // Where the section's bytes are read from.
   const Source& source_of(const Section& section) const { return section.file != nullptr ? *section.file : source_; }
   const tiffin_artifact_header& header() const { return header_; }
+  // Where header and table stand.
+  const Source& header_source() const { return header_file_ != nullptr ? *header_file_ : source_; }
+  uint64_t header_offset() const { return header_offset_; }
   // The only machine that the container is for; 0: any.
   uint16_t machine() const { return elf_.machine(); }
   std::span<const Section> sections() const { return sections_; }

@@ -25,6 +25,9 @@ inline const GraphExecutor* object_of(const tiffin_executor* executor) { return 
 inline ParameterView* object_of(tiffin_params* params) { return reinterpret_cast<ParameterView*>(params); }
 inline const ParameterView* object_of(const tiffin_params* params) { return reinterpret_cast<const ParameterView*>(params); }
 
+inline tiffin_keys* handle_of(TrustedKeys* keys) { return reinterpret_cast<tiffin_keys*>(keys); }
+inline const TrustedKeys* object_of(const tiffin_keys* keys) { return reinterpret_cast<const TrustedKeys*>(keys); }
+
 // NULL for success, else a status for the caller to free.
 tiffin_status* to_c(Status status);
 

@@ -25,10 +25,15 @@ Result<LoadOptions> load_options(const tiffin_load_options* given) {
   }
   result.copy = options.copy != 0;
   result.strict = options.strict != 0;
-  if (options.trust != TIFFIN_TRUST_NATIVE && options.trust != TIFFIN_TRUST_DATA) {
-    return error(Code::InvalidArgument, "trust is %d, expected is 0 or 1", options.trust);
+  if (options.trust < TIFFIN_TRUST_NATIVE || options.trust > TIFFIN_TRUST_SIGNED) {
+    return error(Code::InvalidArgument, "trust is %d, expected is 0, 1 or 2", options.trust);
   }
-  result.trust = options.trust == TIFFIN_TRUST_DATA ? Trust::Data : Trust::Native;
+  if (options.trust != TIFFIN_TRUST_SIGNED && (options.keys != nullptr || options.min_release != 0)) {
+    return error(Code::InvalidArgument, "keys or a release are given, but trust is %d: they are for TIFFIN_TRUST_SIGNED", options.trust);
+  }
+  static_assert(static_cast<int>(Trust::Data) == TIFFIN_TRUST_DATA && static_cast<int>(Trust::Signed) == TIFFIN_TRUST_SIGNED);
+  result.trust = static_cast<Trust>(options.trust);
+  result.signature = {object_of(options.keys), options.min_release};
   return result;
 }
 

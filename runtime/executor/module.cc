@@ -38,9 +38,11 @@ Result<Pages> allocate_uniform(const flatbuffers::Vector<flatbuffers::Offset<abi
 Status Module::load_code(const LoadOptions& options) {
   const Section& section = *artifact_.container().find(TIFFIN_SECTION_CODE, view(variant_->code_section()));
   const CodeLayout layout{section.offset, section.code_start, section.code_offset, section.length - section.code_start, section.alignment};
-  TIFFIN_ASSIGN_OR_RETURN(CodeImage image, CodeImage::load(artifact_.container().source_of(section), layout, !options.copy));
+  const bool is_copy_wanted = options.copy || options.trust == Trust::Signed;
+  const Digest* expected = options.trust == Trust::Signed ? &section.digest : nullptr;
+  TIFFIN_ASSIGN_OR_RETURN(CodeImage image, CodeImage::load(artifact_.container().source_of(section), layout, !options.copy, expected));
   (image.is_copied() ? report_.copied_bytes : report_.mapped_bytes) += section.length;
-  if (image.is_copied() && !options.copy) {  // a copy that was asked for is no fallback
+  if (image.is_copied() && !is_copy_wanted) {  // a copy that was asked for is no fallback
     auto* text = static_cast<char*>(arena_.allocate_bytes(128));
     if (text == nullptr) return error(Code::OutOfMemory, "no memory for the load report");
     snprintf(text, 128, "the code is copied: %s", image.copy_reason());
@@ -65,13 +67,14 @@ Result<std::span<const uint8_t>> Module::constants_section(const LoadOptions& op
   if (section == nullptr || section->length == 0) return std::span<const uint8_t>{};
   const auto length = static_cast<size_t>(section->length);
   const Source& source = container.source_of(*section);
-  if (source.is_file() && !options.copy && (source.file_offset() + section->offset) % TIFFIN_BUFFER_ALIGNMENT == 0) {
+  const bool allow_mapping = !options.copy && options.trust != Trust::Signed;
+  if (source.is_file() && allow_mapping && (source.file_offset() + section->offset) % TIFFIN_BUFFER_ALIGNMENT == 0) {
     TIFFIN_ASSIGN_OR_RETURN(constants_window_, source.map(section->offset, length));
     report_.mapped_bytes += length;
     return std::span<const uint8_t>{constants_window_.data(), length};
   }
   const uint8_t* in_memory = source.is_file() ? nullptr : source.memory().data() + section->offset;
-  if (in_memory != nullptr && !options.copy && reinterpret_cast<uintptr_t>(in_memory) % TIFFIN_BUFFER_ALIGNMENT == 0) {
+  if (in_memory != nullptr && allow_mapping && reinterpret_cast<uintptr_t>(in_memory) % TIFFIN_BUFFER_ALIGNMENT == 0) {
     report_.mapped_bytes += length;
     return std::span<const uint8_t>{in_memory, length};
   }
@@ -122,11 +125,12 @@ Status Module::prepare(const LoadOptions& options) {
 
 Result<Ref<Module>> Module::load(Source source, const LoadOptions& options) {
   const uint64_t start = now_ns();
-  TIFFIN_ASSIGN_OR_RETURN(Artifact artifact, Artifact::open(std::move(source), options.verify));
+  const bool is_signed = options.trust == Trust::Signed;
+  TIFFIN_ASSIGN_OR_RETURN(Artifact artifact, Artifact::open(std::move(source), options.verify, is_signed ? &options.signature : nullptr));
   void* memory = malloc(sizeof(Module));
   if (memory == nullptr) return error(Code::OutOfMemory, "no memory for a module");
   Ref<Module> module = Ref<Module>::adopt(new (memory) Module(std::move(artifact)));
-  module->verifies_values_ = options.verify == VerifyLevel::All;
+  module->verifies_values_ = is_signed || options.verify == VerifyLevel::All;
   module->report_.add_phase("check", now_ns() - start);
   TIFFIN_TRY(module->prepare(options));
   return module;

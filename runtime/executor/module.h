@@ -18,19 +18,24 @@
 namespace tiffin::runtime {
 
 // What an artifact may bring along that this process will execute.
-enum class Trust : uint8_t { Native, Data };  // Data: no code, only kernels as data
+enum class Trust : uint8_t {
+  Native,
+  Data,   // no code, only kernels as data
+  Signed  // code of an artifact that a trusted key signed: all digests are checked, and code and tables once more after they were copied
+};
 
 struct LoadOptions {
   VerifyLevel verify = VerifyLevel::Code;
   bool copy = false;    // code and weights into private memory, so that the file may change or vanish
   bool strict = false;  // a fallback is an error
   Trust trust = Trust::Native;
+  SignatureDemand signature{};  // of Trust::Signed; the keys are borrowed for the call
 };
 
 // Safe to use from many threads; executors keep it alive.
 class Module : public Counted {
  public:
-  // All checks, then the mappings. The codes of Artifact::open and choose_variant; Strict.
+  // All checks, then the mappings. The codes of Artifact::open and choose_variant; Strict. Trust::Signed implies VerifyLevel::All.
   static Result<Ref<Module>> load(Source source, const LoadOptions& options);
   static Result<Ref<Module>> load(const char* path, const LoadOptions& options);
   static void destroy(Module* module);

@@ -40,7 +40,7 @@ bool CodeImage::map_parts(const Source& source, const CodeLayout& layout) {
          map_part(source, pages_.data() + layout.constants_bytes, layout.instructions_offset, layout.instructions_bytes, PROT_READ | PROT_EXEC);
 }
 
-Status CodeImage::copy_parts(const Source& source, const CodeLayout& layout) {
+Status CodeImage::copy_parts(const Source& source, const CodeLayout& layout, const Digest* expected) {
   const uint64_t page = page_bytes();
   const uint64_t total = layout.constants_bytes + layout.instructions_bytes;
   const uint64_t span = round_up(total, page);
@@ -51,6 +51,9 @@ Status CodeImage::copy_parts(const Source& source, const CodeLayout& layout) {
   }
   TIFFIN_TRY(source.read(layout.constants_offset, {base, layout.constants_bytes}));
   TIFFIN_TRY(source.read(layout.instructions_offset, {base + layout.constants_bytes, layout.instructions_bytes}));
+  if (expected != nullptr && digest_of({base, static_cast<size_t>(total)}) != *expected) {
+    return error(Code::DigestMismatch, "the code of '%s' changed while it was loaded", source.name());
+  }
   __builtin___clear_cache(reinterpret_cast<char*>(base), reinterpret_cast<char*>(base + total));
   const uint64_t read_only = layout.constants_bytes / page * page;
   const bool is_protected =
@@ -59,18 +62,18 @@ Status CodeImage::copy_parts(const Source& source, const CodeLayout& layout) {
   return {};
 }
 
-Result<CodeImage> CodeImage::load(const Source& source, const CodeLayout& layout, bool allow_mapping) {
-  if (const uint8_t* base = find_in_place(source, layout); base != nullptr && allow_mapping) return CodeImage(base);
+Result<CodeImage> CodeImage::load(const Source& source, const CodeLayout& layout, bool allow_mapping, const Digest* expected) {
+  if (const uint8_t* base = find_in_place(source, layout); base != nullptr && allow_mapping && expected == nullptr) return CodeImage(base);
   const uint64_t page = page_bytes();
   const uint64_t total = round_up(layout.constants_bytes + layout.instructions_bytes, page);
   TIFFIN_ASSIGN_OR_RETURN(Pages pages, reserve_pages(total, layout.alignment));
   CodeImage image(std::move(pages));
-  const char* obstacle = mapping_obstacle(source, layout, allow_mapping);
+  const char* obstacle = mapping_obstacle(source, layout, allow_mapping && expected == nullptr);
   if (obstacle == nullptr && !image.map_parts(source, layout)) obstacle = "the file system allows no executable mapping";
   if (obstacle != nullptr) {
     image.is_copied_ = true;
     image.copy_reason_ = obstacle;
-    TIFFIN_TRY(image.copy_parts(source, layout));
+    TIFFIN_TRY(image.copy_parts(source, layout, expected));
   }
   return image;
 }

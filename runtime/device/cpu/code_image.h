@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "abi/kernel.h"
+#include "base/digest.h"
 #include "base/status.h"
 #include "runtime/host/source.h"
 
@@ -22,8 +23,9 @@ struct CodeLayout {
 
 class CodeImage {
  public:
-  // `allow_mapping` false copies even where the file could be mapped. OutOfMemory, Truncated; Io when the system gives no executable memory.
-  static Result<CodeImage> load(const Source& source, const CodeLayout& layout, bool allow_mapping);
+  // `allow_mapping` false copies even where the file could be mapped. With an `expected` digest the code is copied too, and the copy is hashed before
+  // it becomes executable: DigestMismatch. OutOfMemory, Truncated; Io when the system gives no executable memory.
+  static Result<CodeImage> load(const Source& source, const CodeLayout& layout, bool allow_mapping, const Digest* expected = nullptr);
 
   // True when the bytes stand in private memory instead of the file's pages.
   bool is_copied() const { return is_copied_; }
@@ -39,7 +41,7 @@ class CodeImage {
   explicit CodeImage(Pages pages) : pages_(std::move(pages)) {}
   explicit CodeImage(const uint8_t* base) : base_(base) {}
   bool map_parts(const Source& source, const CodeLayout& layout);
-  Status copy_parts(const Source& source, const CodeLayout& layout);
+  Status copy_parts(const Source& source, const CodeLayout& layout, const Digest* expected);
 
   Pages pages_;
   const uint8_t* base_ = pages_.data();

@@ -38,6 +38,7 @@ typedef struct tiffin_module tiffin_module;
 typedef struct tiffin_executor tiffin_executor;
 typedef struct tiffin_params tiffin_params;
 typedef struct tiffin_staged tiffin_staged;
+typedef struct tiffin_keys tiffin_keys;
 
 /* ---- status ---- */
 
@@ -101,8 +102,15 @@ enum {
 /* What an artifact may bring along that this process will execute. */
 enum {
   TIFFIN_TRUST_NATIVE = 0, /* its code */
-  TIFFIN_TRUST_DATA = 1    /* none: only a variant whose kernels are data, which is interpreted; NotTrusted or NoVariant without one */
+  TIFFIN_TRUST_DATA = 1,   /* none: only a variant whose kernels are data, which is interpreted; NotTrusted or NoVariant without one */
+  TIFFIN_TRUST_SIGNED = 2  /* its code, if one of `keys` signed it: checked before anything else is read, then as TIFFIN_VERIFY_ALL; code is copied into
+                              private memory and hashed there before it becomes executable. NotTrusted, SignatureInvalid */
 };
+
+/* Public keys whose signatures are believed, as 'tiffin keys new' and OpenSSL write them: Ed25519, PEM. The result may be used from many threads.
+ * Io, InvalidArgument (no such key), NotTrusted (a build without signatures). Not in libtiffin_runtime_core.so, which trusts no key. */
+TIFFIN_EXPORT tiffin_status* tiffin_keys_load(uint32_t abi_version, const char* const* paths, size_t count, tiffin_keys** out_keys) TIFFIN_NOEXCEPT;
+TIFFIN_EXPORT void tiffin_keys_free(tiffin_keys* keys) TIFFIN_NOEXCEPT;
 
 typedef struct tiffin_load_options {
   size_t struct_bytes;
@@ -110,6 +118,8 @@ typedef struct tiffin_load_options {
   int32_t copy;   /* not 0: code and weights into private memory */
   int32_t strict; /* not 0: a fallback is an error */
   int32_t trust;
+  const tiffin_keys* keys; /* of TIFFIN_TRUST_SIGNED; used during the call only */
+  uint64_t min_release;    /* of TIFFIN_TRUST_SIGNED: a signature with a smaller release number is NotTrusted */
 } tiffin_load_options;
 
 /* Loads an artifact and prepares its code for this machine. `abi_version` is TIFFIN_ABI_VERSION as the caller was compiled with; `options` may

@@ -166,10 +166,34 @@ struct TensorSpec {
   std::size_t bytes;
 };
 
+// Public keys whose signatures are believed.
+class Keys {
+ public:
+  explicit Keys(tiffin_keys* handle) : handle_(handle) {}
+  static Result<Keys> load(const std::vector<std::string>& paths) {
+    std::vector<const char*> texts;
+    for (const std::string& path : paths) texts.push_back(path.c_str());
+    const char* const none = nullptr;
+    tiffin_keys* handle = nullptr;
+    if (tiffin_status* status = tiffin_keys_load(TIFFIN_ABI_VERSION, texts.empty() ? &none : texts.data(), texts.size(), &handle)) return Error(status);
+    return Keys(handle);
+  }
+  const tiffin_keys* handle() const { return handle_.get(); }
+
+ private:
+  struct Free {
+    void operator()(tiffin_keys* keys) const { tiffin_keys_free(keys); }
+  };
+  std::unique_ptr<tiffin_keys, Free> handle_;
+};
+
 struct LoadOptions {
   int verify = TIFFIN_VERIFY_CODE;
   bool copy = false;    // code and weights into private memory
   bool strict = false;  // a fallback is an error
+  int trust = TIFFIN_TRUST_NATIVE;
+  const Keys* keys = nullptr;  // of TIFFIN_TRUST_SIGNED; borrowed for the call
+  uint64_t min_release = 0;
 };
 
 // Named tensors: a model's own, or those of a parameter file.
@@ -425,7 +449,8 @@ class Module {
 
  private:
   static tiffin_load_options to_c(const LoadOptions& options) {
-    return {sizeof(tiffin_load_options), options.verify, options.copy ? 1 : 0, options.strict ? 1 : 0};
+    return {sizeof(tiffin_load_options), options.verify,     options.copy ? 1 : 0, options.strict ? 1 : 0, options.trust,
+            options.keys == nullptr ? nullptr : options.keys->handle(), options.min_release};
   }
   struct Free {
     void operator()(tiffin_module* module) const { tiffin_module_free(module); }
