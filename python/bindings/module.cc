@@ -2,13 +2,17 @@
 #include "python/bindings/module.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "python/bindings/executor.h"
 #include "python/bindings/params.h"
 #include "python/bindings/raise.h"
+#include "runtime/artifact/signature.h"
 
 namespace tiffin::python {
 namespace {
@@ -16,10 +20,36 @@ namespace {
 using runtime::Module;
 using runtime::Source;
 
-runtime::LoadOptions load_options(const std::string& verify, bool copy, bool strict) {
+// What load_module in tiffin/module.py passes on, its texts checked there for type alone.
+struct Wanted {
+  std::string verify;
+  bool copy, strict;
+  std::string trust;
+  std::vector<nb::bytes> key_files;
+  uint64_t min_release;
+};
+
+runtime::Trust trust_named(const std::string& name) {
+  if (name == "native") return runtime::Trust::Native;
+  if (name == "data") return runtime::Trust::Data;
+  if (name == "signed") return runtime::Trust::Signed;
+  raise(error(Code::InvalidArgument, "trust is '%s', expected is 'native', 'data' or 'signed'", name.c_str()));
+}
+
+std::optional<runtime::TrustedKeys> read_keys(const std::vector<nb::bytes>& files) {
+  if (files.empty()) return std::nullopt;
+  std::vector<const char*> paths;
+  for (const nb::bytes& file : files) paths.push_back(to_path(file));
+  return take(runtime::TrustedKeys::load(paths));
+}
+
+runtime::LoadOptions load_options(const Wanted& wanted) {
   runtime::LoadOptions options;
-  options.copy = copy;
-  options.strict = strict;
+  const std::string& verify = wanted.verify;
+  options.copy = wanted.copy;
+  options.strict = wanted.strict;
+  options.trust = trust_named(wanted.trust);
+  options.signature.min_release = wanted.min_release;
   if (verify == "none") {
     options.verify = runtime::VerifyLevel::None;
   } else if (verify == "all") {
@@ -30,8 +60,11 @@ runtime::LoadOptions load_options(const std::string& verify, bool copy, bool str
   return options;
 }
 
-LoadedModule load(Result<Source> source, const runtime::LoadOptions& options, nb::object memory) {
+LoadedModule load(Result<Source> source, const Wanted& wanted, nb::object memory) {
   Source opened = take(std::move(source));
+  runtime::LoadOptions options = load_options(wanted);
+  const std::optional<runtime::TrustedKeys> keys = read_keys(wanted.key_files);
+  if (keys.has_value()) options.signature.keys = &*keys;
   auto loaded = [&] {
     const nb::gil_scoped_release unlocked;
     return Module::load(std::move(opened), options);
@@ -39,20 +72,18 @@ LoadedModule load(Result<Source> source, const runtime::LoadOptions& options, nb
   return {take(std::move(loaded)), std::move(memory)};
 }
 
-LoadedModule load_file(const nb::bytes& path, const std::string& verify, bool copy, bool strict) {
-  return load(Source::open(to_path(path)), load_options(verify, copy, strict), nb::none());
+LoadedModule load_file(const nb::bytes& path, const Wanted& wanted) { return load(Source::open(to_path(path)), wanted, nb::none()); }
+
+LoadedModule load_descriptor(int descriptor, uint64_t offset, uint64_t length, const Wanted& wanted) {
+  return load(Source::from_descriptor(descriptor, offset, length), wanted, nb::none());
 }
 
-LoadedModule load_descriptor(int descriptor, uint64_t offset, uint64_t length, const std::string& verify, bool copy, bool strict) {
-  return load(Source::from_descriptor(descriptor, offset, length), load_options(verify, copy, strict), nb::none());
-}
-
-LoadedModule load_memory(const nb::object& bytes, const std::string& verify, bool copy, bool strict) {
+LoadedModule load_memory(const nb::object& bytes, const Wanted& wanted) {
   nb::object memory = nb::steal(PyMemoryView_FromObject(bytes.ptr()));
   if (!memory.is_valid()) throw nb::python_error();
   const Py_buffer& view = *PyMemoryView_GET_BUFFER(memory.ptr());
   const std::span<const uint8_t> content(static_cast<const uint8_t*>(view.buf), static_cast<size_t>(view.len));
-  return load(Source::from_memory(content), load_options(verify, copy, strict), std::move(memory));
+  return load(Source::from_memory(content), wanted, std::move(memory));
 }
 
 nb::list function_names(const LoadedModule& self) {
@@ -98,10 +129,12 @@ void define_module(nb::module_& module) {
       .def("get_params", &get_params)
       .def("report", [](const LoadedModule& self) { return to_dict(*self.module, self.module->report()); })
       .def("create_executor", &create_executor, nb::arg("name"), nb::arg("threads"));
-  module.def("load_file", &load_file, nb::arg("path"), nb::arg("verify"), nb::arg("copy"), nb::arg("strict"));
-  module.def("load_descriptor", &load_descriptor, nb::arg("descriptor"), nb::arg("offset"), nb::arg("length"), nb::arg("verify"), nb::arg("copy"),
-             nb::arg("strict"));
-  module.def("load_memory", &load_memory, nb::arg("bytes"), nb::arg("verify"), nb::arg("copy"), nb::arg("strict"));
+  nb::class_<Wanted>(module, "LoadOptions")
+      .def(nb::init<std::string, bool, bool, std::string, std::vector<nb::bytes>, uint64_t>(), nb::arg("verify"), nb::arg("copy"), nb::arg("strict"),
+           nb::arg("trust"), nb::arg("key_files"), nb::arg("min_release"));
+  module.def("load_file", &load_file, nb::arg("path"), nb::arg("options"));
+  module.def("load_descriptor", &load_descriptor, nb::arg("descriptor"), nb::arg("offset"), nb::arg("length"), nb::arg("options"));
+  module.def("load_memory", &load_memory, nb::arg("bytes"), nb::arg("options"));
 }
 
 }  // namespace tiffin::python

@@ -21,7 +21,7 @@ class CompiledModule(Module):
 
     def _loaded(self) -> Any:
         if self._native is None:
-            self._native = _runtime.load_memory(self._compiled.library_bytes(), "none", False, False)
+            self._native = _runtime.load_memory(self._compiled.library_bytes(), _runtime.LoadOptions("none", False, False, "native", [], 0))
         return self._native
 
     def export_library(self, path: Path) -> None:

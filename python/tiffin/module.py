@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A module: functions that make executors, the model's parameters, and a report. Loaded from a file, or compiled in this process."""
 import os
-from typing import Any, Callable, Dict, List, NamedTuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Union
 
 from tiffin import _runtime
 from tiffin.arguments import MOST, number, path
@@ -9,6 +9,9 @@ from tiffin.arrays import Tensor
 from tiffin.errors import from_status, invalid_argument, not_portable
 from tiffin.graph_executor import GraphExecutor
 from tiffin.parameters import ModuleParameters
+
+
+Path = Union[str, "os.PathLike[str]"]
 
 
 class Device(NamedTuple):
@@ -103,21 +106,30 @@ class Module:
 
 
 def load_module(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, int], *, offset: int = 0, length: int = 0,
-                verify: str = "code", copy: bool = False, strict: bool = False) -> Module:
+                verify: str = "code", copy: bool = False, strict: bool = False, trust: str = "native",
+                key: Union[None, Path, Sequence[Path]] = None, min_release: int = 0) -> Module:
     """Loads an artifact: a path, its bytes, or an open file's descriptor with `offset` and `length` (0: to its end).
 
     verify: "code" hashes program and code, "all" the weights too, "none" nothing. copy: into private memory, so that the file may change.
-    strict: a fallback is an error. Io (a FileNotFoundError where the file is absent), NotAnArtifact, Truncated, FormatTooNew, FormatTooOld,
-    AbiMismatch, DigestMismatch, NoVariant, MissingCpuFeature, OutOfMemory.
+    strict: a fallback is an error. trust: "data" runs no code of the artifact, only kernels as data; "signed" runs it only if a `key`, a file of a
+    public key or several of them, signed it (NotTrusted, SignatureInvalid), at least as release `min_release`; everything is hashed then.
+    Io (a FileNotFoundError where the file is absent), NotAnArtifact, Truncated, FormatTooNew, FormatTooOld, AbiMismatch, DigestMismatch, NoVariant,
+    MissingCpuFeature, OutOfMemory.
     """
     if verify not in ("none", "code", "all"):
         raise invalid_argument(f"verify is {verify!r}, expected is 'none', 'code' or 'all'")
-    options = {"verify": verify, "copy": bool(copy), "strict": bool(strict)}
+    if trust not in ("native", "data", "signed"):
+        raise invalid_argument(f"trust is {trust!r}, expected is 'native', 'data' or 'signed'")
+    if trust != "signed" and (key is not None or min_release != 0):
+        raise invalid_argument(f"a key or a release is given, but trust is {trust!r}", "write trust=\"signed\", or leave them out")
+    keys = [] if key is None else [key] if isinstance(key, (str, os.PathLike)) else list(key)
+    options = _runtime.LoadOptions(verify, bool(copy), bool(strict), trust, [path(name, "the key's name") for name in keys],
+                                   number(min_release, "min_release", 0, 2**64 - 1))
     if isinstance(source, (str, os.PathLike)):
-        return Module(_runtime.load_file(path(source, "the library's name"), **options))
+        return Module(_runtime.load_file(path(source, "the library's name"), options))
     if isinstance(source, int) and not isinstance(source, bool):
         return Module(_runtime.load_descriptor(number(source, "the descriptor", -1, 2**31 - 1), number(offset, "offset", 0, MOST),
-                                               number(length, "length", 0, MOST), **options))
+                                               number(length, "length", 0, MOST), options))
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Module(_runtime.load_memory(source if isinstance(source, bytes) else bytes(source), **options))
+        return Module(_runtime.load_memory(source if isinstance(source, bytes) else bytes(source), options))
     raise invalid_argument(f"a module cannot be loaded from a '{type(source).__name__}', expected is a path, bytes or a file descriptor")

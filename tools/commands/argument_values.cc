@@ -33,7 +33,23 @@ Result<runtime::VerifyLevel> parse_verify(const char* text) {
 Result<runtime::Trust> parse_trust(const char* text) {
   if (strcmp(text, "native") == 0) return runtime::Trust::Native;
   if (strcmp(text, "data") == 0) return runtime::Trust::Data;
-  return wrong_value("trust", text, "native or data");
+  if (strcmp(text, "signed") == 0) return runtime::Trust::Signed;
+  return wrong_value("trust", text, "native, data or signed");
+}
+
+// Keys that nobody asks for would look like a check that is none.
+Status read_trust(const Arguments& arguments, Values* out) {
+  if (arguments.trust != nullptr) {
+    TIFFIN_ASSIGN_OR_RETURN(out->trust, parse_trust(arguments.trust));
+  }
+  const bool is_run = arguments.command == Command::Run || arguments.command == Command::Bench;
+  if (is_run && out->trust != runtime::Trust::Signed && (!arguments.keys.empty() || arguments.min_release != nullptr)) {
+    return error(Code::InvalidArgument, "--key and --min-release are for --trust signed");
+  }
+  if (arguments.min_release == nullptr) return {};
+  TIFFIN_ASSIGN_OR_RETURN(const int64_t release, parse_count("min-release", arguments.min_release, 0, INT64_MAX));
+  out->min_release = static_cast<uint64_t>(release);
+  return {};
 }
 
 // Devices that exist by name but not here are an error of their own, told when the module is loaded.
@@ -77,9 +93,7 @@ Status read_run_values(const Arguments& arguments, Values* out) {
   if (arguments.verify != nullptr) {
     TIFFIN_ASSIGN_OR_RETURN(out->verify, parse_verify(arguments.verify));
   }
-  if (arguments.trust != nullptr) {
-    TIFFIN_ASSIGN_OR_RETURN(out->trust, parse_trust(arguments.trust));
-  }
+  TIFFIN_TRY(read_trust(arguments, out));
   if (arguments.device != nullptr) TIFFIN_TRY(check_device(arguments.device));
   if (arguments.format == nullptr || strcmp(arguments.format, "npy") == 0) return {};
   if (strcmp(arguments.format, "pb") != 0) return wrong_value("format", arguments.format, "npy or pb");

@@ -42,6 +42,8 @@ constexpr OptionRow kOptions[] = {
     {"entry", &Arguments::entry, nullptr, kRuns},
     {"verify", &Arguments::verify, nullptr, kRuns},
     {"trust", &Arguments::trust, nullptr, kRuns},
+    {"key", nullptr, nullptr, kRuns | bit(Command::Verify), &Arguments::keys},
+    {"min-release", &Arguments::min_release, nullptr, kRuns},
     {"opt-level", &Arguments::opt_level, nullptr, kRuns},
     {"dim", nullptr, nullptr, kRuns, &Arguments::dims},
     {"input-shape", nullptr, nullptr, kRuns, &Arguments::input_shapes},
@@ -72,13 +74,13 @@ constexpr int kFirstOption = 256;  // getopt's answers below are characters
 // In the order of Command.
 constexpr const char* kUsages[] = {
     "run FILE [--params P [--new-weights]] [--inputs DIR | --input NAME=FILE]... [--fill random:SEED|zeros|ones]\n"
-    "    [--outputs DIR [--format npy|pb]] [--device cpu] [--threads N] [--entry NAME] [--verify none|code|all] [--trust native|data] [--copy] "
-    "[--strict] [--quiet] [--json]\n"
+    "    [--outputs DIR [--format npy|pb]] [--device cpu] [--threads N] [--entry NAME] [--verify none|code|all] [--copy] [--strict]\n"
+    "    [--trust native|data|signed --key NAME.public [--min-release N]] [--quiet] [--json]\n"
     "    for a model: [-O 0|1|2|3] [--dim NAME=N]... [--input-shape NAME=1x3x224x224]...",
     "bench FILE [run's options] [--warmup N] [--repeat N] [--seconds S] [--profile] [--trace OUT.json] [--json]",
     "inspect FILE [--functions] [--tensors] [--sizes [--budget SIZE] [--baseline FILE]] [--program] [--memory] [--json]",
     "doctor FILE [--cpu NAME | --features LIST] [--params P] [--json]",
-    "verify FILE [--params P [--new-weights]] [--json]",
+    "verify FILE [--params P [--new-weights]] [--key NAME.public]... [--json]",
     "params list FILE [--json]",
     "params extract FILE [--params P] -o OUT.safetensors|OUT.params|OUT.tfw",
     "params convert IN -o OUT.safetensors|OUT.params|OUT.tfw",

@@ -45,6 +45,7 @@ struct Values {
   double seconds = 0;  // 0: not given
   uint64_t budget = UINT64_MAX;
   int opt_level = 3;
+  uint64_t min_release = 0;
 };
 
 // Texts are borrowed from argv; null where an option was not given.
@@ -54,13 +55,14 @@ struct Arguments {
   const char *params = nullptr, *inputs = nullptr, *fill = nullptr, *outputs = nullptr, *format = nullptr, *device = nullptr, *threads = nullptr;
   const char *entry = nullptr, *verify = nullptr, *warmup = nullptr, *repeat = nullptr, *seconds = nullptr, *trace = nullptr;
   const char *budget = nullptr, *baseline = nullptr, *output = nullptr, *features = nullptr, *cpu = nullptr, *opt_level = nullptr;
-  const char* trust = nullptr;
+  const char *trust = nullptr, *min_release = nullptr;
   bool new_weights = false, copy = false, strict = false, json = false, quiet = false, profile = false;
   bool functions = false, tensors = false, sizes = false, program = false, memory = false, help = false;
   Values values;
   Array<NamedFile> input_files;
   size_t input_file_count = 0;
   Array<const char*> dims, input_shapes;  // NAME=N, NAME=1x3x224x224
+  Array<const char*> keys;                // files of public keys
 };
 
 // Reads argv[0..count), which begins behind the command's own words. `enclosed` stands for a FILE that is left out, where the command reads artifacts.

@@ -7,6 +7,7 @@
 
 #include "tools/commands/byte_file.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/signature.h"
 #include "tools/commands/sizes.h"
 
 namespace tiffin::tools {
@@ -39,6 +40,10 @@ void print_origin(const runtime::Artifact& artifact) {
   printf("producer  %s %s, format %u.%u, ABI %u\n", manifest.producer()->c_str(), manifest.producer_version()->c_str(), header.format_major,
          header.format_minor, header.abi);
   printf("content   %s\n", to_text(artifact.container().content_digest()).text);
+  SignatureReport report;
+  if (examine_signature(artifact.container(), {}, &report).is_ok() && report.signature.has_value()) {
+    printf("signed    %s (not checked here: 'verify --key' does)\n", signature_text(*report.signature).text);
+  }
 }
 
 void print_variants(const runtime::Artifact& artifact) {

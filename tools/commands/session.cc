@@ -2,8 +2,10 @@
 #include "tools/commands/session.h"
 
 #include <cstring>
+#include <optional>
 
 #include "base/params/param_file.h"
+#include "runtime/artifact/signature.h"
 #include "runtime/host/clock.h"
 #include "tools/commands/byte_file.h"
 #include "tools/commands/open_artifact.h"
@@ -46,7 +48,12 @@ std::string_view entry_name(const runtime::Module& module, const char* asked) {
 Session::~Session() { runtime::GraphExecutor::destroy(executor_); }
 
 Status Session::load(const Arguments& arguments, const Extensions* extensions) {
-  const runtime::LoadOptions options{arguments.values.verify, arguments.copy, arguments.strict, arguments.values.trust};
+  std::optional<runtime::TrustedKeys> keys;
+  if (!arguments.keys.empty()) {
+    TIFFIN_ASSIGN_OR_RETURN(keys, runtime::TrustedKeys::load(arguments.keys.span()));
+  }
+  const runtime::SignatureDemand signature{keys.has_value() ? &*keys : nullptr, arguments.values.min_release};
+  const runtime::LoadOptions options{arguments.values.verify, arguments.copy, arguments.strict, arguments.values.trust, signature};
   if (extensions != nullptr && is_model(arguments.file)) {
     TIFFIN_ASSIGN_OR_RETURN(given_, read_given_files(arguments, extensions));
     has_read_files_ = true;
@@ -62,7 +69,7 @@ Status Session::load(const Arguments& arguments, const Extensions* extensions) {
     TIFFIN_ASSIGN_OR_RETURN(module_, runtime::Module::load(arguments.file, options));
   } else {
     // A module in memory is copied to executable pages always: no fallback of the user's making.
-    const runtime::LoadOptions in_memory{options.verify, options.copy, false, options.trust};
+    const runtime::LoadOptions in_memory{options.verify, options.copy, false, options.trust, signature};
     TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::from_memory({compiled_.bytes(), compiled_.size_bytes()}));
     TIFFIN_ASSIGN_OR_RETURN(module_, runtime::Module::load(std::move(source), in_memory));
   }
