@@ -285,6 +285,7 @@ Status GraphExecutor::run_on(const ParameterSet* parameters, uint64_t generation
   TIFFIN_TRY(check_ready(parameters));
   if (!is_resolved_ || resolved_generation_ != generation) resolve_buffers(*parameters);
   resolved_generation_ = generation;
+  if (observer_ != nullptr) return run_observed_steps();
   if (is_profiling_) return run_profiled();
   for (const Step& step : steps_) {
     const int32_t status = workers_.run(step.work);
@@ -304,6 +305,23 @@ Status GraphExecutor::run_profiled() {
     before = after;
   }
   ++profiled_runs_;
+  has_run_ = true;
+  return {};
+}
+
+Status GraphExecutor::run_observed(const StepObserver& observer) {
+  observer_ = &observer;
+  Status status = run();
+  observer_ = nullptr;
+  return status;
+}
+
+Status GraphExecutor::run_observed_steps() {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const int32_t status = workers_.run(steps_[i].work);
+    if (status != TIFFIN_KERNEL_OK) return kernel_failed(steps_[i], status);
+    if (!observer_->see(observer_->context, i, steps_[i].buffers)) return {};
+  }
   has_run_ = true;
   return {};
 }

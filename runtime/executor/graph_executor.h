@@ -17,6 +17,12 @@
 
 namespace tiffin::runtime {
 
+// Hears of each step of a run once it is done, with the addresses of its buffers; false ends the run there.
+struct StepObserver {
+  bool (*see)(void* context, size_t step, void* const* buffers);
+  void* context;
+};
+
 struct ExecutorOptions {
   int threads = 1;  // that compute, the caller included; 0: as many as cores may be used
 };
@@ -69,6 +75,8 @@ class GraphExecutor {
 
   // MissingParam, UnsetInput, IndexOutOfRange. Takes no lock and allocates nothing; with one thread it makes no system call.
   Status run();
+  // The same with an observer. When that ends the run, the outputs are not all computed.
+  Status run_observed(const StepObserver& observer);
 
   // An output of the last run, valid until the next one; InvalidArgument before the first.
   Result<DLTensor> output(size_t index) const;
@@ -114,6 +122,7 @@ class GraphExecutor {
   uint8_t* address_of(const abi::Buffer& buffer, const ParameterSet& parameters) const;
   Status run_on(const ParameterSet* parameters, uint64_t generation);
   Status run_profiled();
+  Status run_observed_steps();
   Status kernel_failed(const Step& step, int32_t status) const;
 
   Ref<Module> module_;
@@ -131,6 +140,7 @@ class GraphExecutor {
   uint64_t resolved_generation_ = 0;  // whose addresses the steps hold
   bool has_run_ = false;
   bool is_profiling_ = false;
+  const StepObserver* observer_ = nullptr;
   uint64_t profiled_runs_ = 0;
 };
 

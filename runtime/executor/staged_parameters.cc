@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/executor/golden.h"
+
 namespace tiffin::runtime {
 namespace {
 
@@ -85,7 +87,7 @@ Status StagedParameters::check_open() const {
 Status StagedParameters::verify() const {
   if (!is_committed_) TIFFIN_TRY(check_open());
   const params::StoragePlan& plan = module_->artifact().storage_plan();
-  if (set_->digests().size() != plan.parameter_count()) return {};  // made without hashing, from memory that this process holds
+  if (set_->digests().size() != plan.parameter_count()) return check_golden_cases();  // made without hashing, of memory that this process holds
   TIFFIN_ASSIGN_OR_RETURN(const params::StoredParameters stored, params::StoredParameters::create(plan, set_->data()));
   const params::ParamSource source = stored.source();
   Array<uint8_t> scratch;
@@ -97,9 +99,14 @@ Status StagedParameters::verify() const {
     names.add_item("'%.*s'", static_cast<int>(entry.name.size()), entry.name.data());
     keys.add_key(entry.name);
   }
-  if (names.is_empty()) return {};
+  if (names.is_empty()) return check_golden_cases();
   return error(Code::DigestMismatch, "parameters of the staged set %" PRIu64 " have other values than their digests say: %s", number_, names.text())
       .with_details("mismatched", keys.items());
+}
+
+Status StagedParameters::check_golden_cases() const {
+  TIFFIN_ASSIGN_OR_RETURN(GoldenVerdict verdict, run_golden_cases(module_, Ref<ParameterSet>::share(set_.get()), {}));
+  return std::move(verdict.failure);
 }
 
 Status StagedParameters::commit() {

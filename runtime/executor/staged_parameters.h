@@ -32,7 +32,8 @@ class StagedParameters {
   const Ref<ParameterSet>& set() const { return set_; }
 
   // All faults in one error, as a commit would give it; else the digests of all parameters, restored from the stored tensors, against those that the
-  // file states or that were taken when staging (DigestMismatch).
+  // file states or that were taken when staging (DigestMismatch), and then the artifact's golden cases on this set: GoldenMismatch for weights that
+  // compute something else than the model was compiled with.
   Status verify() const;
   // Makes the set the module's current one. The faults' error by its precedence; InvalidArgument when it was committed or aborted before.
   Status commit();
@@ -43,6 +44,7 @@ class StagedParameters {
   static Result<StagedParameters*> create(Ref<Module> module);
   Status take(Result<Ref<ParameterSet>> set);
   Status check_open() const;
+  Status check_golden_cases() const;
 
   Ref<Module> module_;
   Ref<ParameterSet> set_;
