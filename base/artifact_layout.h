@@ -16,6 +16,9 @@ namespace tiffin {
 // The member of a bundle, and the file of its unpacked folder, that holds the header and the section table.
 inline constexpr const char* kHeaderMember = "tiffin.header";
 
+// The member with the description as text; beside it lies include/NAME.h (base/description).
+inline constexpr const char* kManifestMember = "manifest.json";
+
 // The longest member path, with its NUL.
 inline constexpr size_t kMemberPathBytes = 256;
 

@@ -10,10 +10,12 @@
 #include "compiler/artifact/write_artifact.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/sha256.h"
+#include "compiler/driver/attachments.h"
 #include "compiler/driver/check_interface.h"
 #include "compiler/driver/creation_time.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/read_model.h"
+#include "compiler/driver/record_golden.h"
 #include "compiler/kernel/printer.h"
 #include "compiler/plan/build_plan.h"
 
@@ -45,6 +47,7 @@ std::vector<std::pair<std::string, std::string>> manifest_options(const CompileO
   for (const auto& [name, size] : options.dims) out.emplace_back("dim." + name, std::to_string(size));
   for (const auto& [name, shape] : options.input_shapes) out.emplace_back("input_shape." + name, graph::to_string(shape));
   for (const std::string& name : options.skip) out.emplace_back("skip", name);
+  if (options.golden_count > 0) out.emplace_back("golden", std::to_string(options.golden_count));
   return out;
 }
 
@@ -119,8 +122,10 @@ Status make_dump_folder(const std::string& folder) {
 class VariantCompiler {
  public:
   // `declared_dtypes` are those of the model file's outputs, as check_interface wants them.
-  VariantCompiler(const CompileOptions& options, const graph::ModelFacts& facts, std::vector<DType> declared_dtypes, CompiledModule::State& state)
-      : options_(options), facts_(facts), declared_dtypes_(std::move(declared_dtypes)), state_(state) {
+  // `golden` may be null.
+  VariantCompiler(const CompileOptions& options, const graph::ModelFacts& facts, std::vector<DType> declared_dtypes, CompiledModule::State& state,
+                  GoldenRecording* golden)
+      : options_(options), facts_(facts), declared_dtypes_(std::move(declared_dtypes)), state_(state), golden_(golden) {
     if (!options.net_name.empty()) facts_.name = options.net_name;
   }
 
@@ -147,6 +152,7 @@ class VariantCompiler {
     plan_options.entry = options_.entry;
     TIFFIN_ASSIGN_OR_RETURN(const plan::Plan plan, plan::build_plan(graph, plan_options));
     if (!dump_folder.empty()) TIFFIN_TRY(dump_plan(plan, dump_folder));
+    if (golden_ != nullptr) TIFFIN_TRY(golden_->add_variant(graph, plan, [&](double part) { tell("golden cases", 0.3 + 0.1 * part); }));
 
     tell("code", 0.4);
     std::vector<const kernel::Kernel*> kernels;
@@ -157,7 +163,9 @@ class VariantCompiler {
     codegen_options.stop = options_.stop;
     TIFFIN_ASSIGN_OR_RETURN(const codegen::CodeBlob code, codegen::compile_kernels(kernels, target, codegen_options));
     tell("write", 0.9);
-    return join(plan, artifact::make_contents(plan, target, code, facts_, manifest_options(options_)));
+    artifact::Contents contents = artifact::make_contents(plan, target, code, facts_, manifest_options(options_));
+    if (options_.with_sources) contents.attachments.push_back(kernel_sources(plan, state_.contents.code.size()));
+    return join(plan, std::move(contents));
   }
 
  private:
@@ -173,6 +181,7 @@ class VariantCompiler {
   graph::ModelFacts facts_;
   std::vector<DType> declared_dtypes_;
   CompiledModule::State& state_;
+  GoldenRecording* golden_;
 };
 
 // Several variants dump into folders of their own: 0, 1, …
@@ -186,8 +195,12 @@ std::string dump_folder_of(const CompileOptions& options, size_t index) {
 Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts& facts, const CompileOptions& options) {
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<codegen::Target> targets, parse_targets(options.targets));
   if (targets.size() > 1) return error(Code::InvalidArgument, "%zu targets are given for a graph, which is compiled for one", targets.size());
+  if (options.golden_count > 0 || options.golden_inputs) {
+    return error(Code::InvalidArgument, "golden cases are asked for, which are made of a model file, not of a graph");
+  }
   auto state = std::make_unique<CompiledModule::State>();
-  TIFFIN_TRY(VariantCompiler(options, facts, {}, *state).add(std::move(graph), targets[0], 0, 1, options.dump_folder));
+  TIFFIN_TRY(VariantCompiler(options, facts, {}, *state, nullptr).add(std::move(graph), targets[0], 0, 1, options.dump_folder));
+  TIFFIN_TRY(attach_files(options.libraries, options.files, state->contents));
   return CompiledModule(std::move(state));
 }
 
@@ -200,15 +213,18 @@ Result<CompiledModule> compile_onnx(const std::string& path, const CompileOption
   import_options.dims = options.dims;
   import_options.input_shapes = options.input_shapes;
   auto state = std::make_unique<CompiledModule::State>();
+  GoldenRecording golden(path, import_options, options, options.threads > 0 ? options.threads : affinity_cores());
   const double share = 1.0 / static_cast<double>(targets.size());
   for (size_t i = 0; i < targets.size(); ++i) {
     // The passes change the graph, so every variant begins with one of its own; the weights stay in the mapped file.
     TIFFIN_ASSIGN_OR_RETURN(import::ImportedModel model, read_model(path, import_options));
     model.facts.sha256 = sha256;
     model.facts.name = std::filesystem::path(path).stem().string();
-    VariantCompiler compiler(options, model.facts, model.output_dtypes, *state);
+    VariantCompiler compiler(options, model.facts, model.output_dtypes, *state, &golden);
     TIFFIN_TRY(compiler.add(std::move(model.graph), targets[i], static_cast<double>(i) * share, share, dump_folder_of(options, i)));
   }
+  state->contents.golden = golden.section();
+  TIFFIN_TRY(attach_files(options.libraries, options.files, state->contents));
   return CompiledModule(std::move(state));
 }
 

@@ -24,9 +24,14 @@ struct CompileOptions {
   bool embed_params = true;                                  // false: params_mode external
   std::map<std::string, int64_t> dims;                       // symbol -> size
   std::map<std::string, std::vector<int64_t>> input_shapes;  // input -> shape
-  std::string dump_folder;        // "" or a folder that gets the graph after each pass that changed it, the plan, and the kernels
-  std::string stop_after;         // name of the pass to end with: compile returns Cancelled with what is written to dump_folder
-  std::vector<std::string> skip;  // names of passes to leave out
+  std::string dump_folder;                    // "" or a folder that gets the graph after each pass that changed it, the plan, and the kernels
+  std::vector<std::string> libraries, files;  // paths of what travels with the model
+  bool with_sources = false;                  // the kernels as text travel, too
+  std::string stop_after;                     // name of the pass to end with: compile returns Cancelled with what is written to dump_folder
+  std::vector<std::string> skip;              // names of passes to leave out
+  uint32_t golden_count = 0;                  // golden cases with random inputs, which need a model file
+  // If not empty: the inputs of golden cases, each with a tensor for every input of the graph, of its type. Its failure ends the compilation.
+  std::function<Result<std::vector<std::vector<graph::Tensor>>>(const graph::Graph& graph)> golden_inputs;
   std::function<void(const char* stage, double fraction)> progress;  // may be empty
   std::stop_token stop;                                              // a request from any thread ends the compilation soon, with Cancelled
 };

@@ -33,6 +33,13 @@ std::string_view section_name(const tiffin_section& entry) {
 
 bool is_bulk(uint32_t kind) { return kind == TIFFIN_SECTION_WEIGHTS || kind == TIFFIN_SECTION_GOLDEN || is_attachment(kind); }
 
+bool is_archive_or_folder(const Source& source) {
+  constexpr uint64_t kMarkOffset = 257;  // of "ustar" in a tar archive
+  uint8_t mark[5];
+  if (source.is_folder()) return true;
+  return source.size() >= kMarkOffset + sizeof(mark) && source.read(kMarkOffset, mark).is_ok() && memcmp(mark, "ustar", sizeof(mark)) == 0;
+}
+
 Status digest_error(const Source& source, const char* what, const Digest& actual, const Digest& expected) {
   return error(Code::DigestMismatch, "'%s': the digest of %s is %.16s…, recorded is %.16s…", source.name(), what, to_text(actual).text,
                to_text(expected).text);
@@ -72,7 +79,7 @@ Status Container::enter_program() {
   }
   if (!inner.has_value()) return inner.take_error();
   program_.emplace(std::exchange(source_, std::move(inner).value()));
-  is_bundle_ = runtime::is_bundle(source_);
+  is_bundle_ = is_archive_or_folder(source_);
   if (is_bundle_) {
     elf_ = ElfImage();
     return {};
@@ -84,7 +91,7 @@ Status Container::enter_program() {
 
 // Finds header_offset_ and checks that the header lies in the file.
 Status Container::find_header() {
-  is_bundle_ = runtime::is_bundle(source_);
+  is_bundle_ = is_archive_or_folder(source_);
   if (!is_bundle_) {
     TIFFIN_ASSIGN_OR_RETURN(elf_, ElfImage::read(source_));
     if (elf_.enclosure().length > 0) TIFFIN_TRY(enter_program());

@@ -97,12 +97,6 @@ void read_records(std::string_view records, Extended& out) {
 
 }  // namespace
 
-bool is_bundle(const Source& source) {
-  Block block;
-  if (source.is_folder()) return true;
-  return source.size() >= kBlock && source.read(0, block).is_ok() && memcmp(block + 257, "ustar", 5) == 0;
-}
-
 Members::Members(Members&& other) noexcept { *this = std::move(other); }
 
 Members& Members::operator=(Members&& other) noexcept {

@@ -13,9 +13,6 @@
 
 namespace tiffin::runtime {
 
-// True when the bytes begin as a tar archive does, or the source is a folder.
-bool is_bundle(const Source& source);
-
 class Members {
  public:
   struct Place {

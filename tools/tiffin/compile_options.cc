@@ -15,7 +15,7 @@ constexpr int kWrongUsage = 2;
 // Texts that are read after CLI11 is done, because their errors are ours.
 struct RawWords {
   std::vector<std::string> targets, dims, input_shapes;
-  std::string params = "embed";
+  std::string params = "embed", cache_size;
   bool portable = false;
 };
 
@@ -40,6 +40,16 @@ void define_options(CLI::App& app, CompileWords& words, RawWords& raw) {
   app.add_option("--threads", words.options.threads, "threads that the compiler uses")->check(CLI::Range(1, 1024));
   app.add_option("--name", words.options.net_name, "name of the model in the artifact");
   app.add_option("--entry", words.options.entry, "name of the module's function");
+  CLI::Option* count = app.add_option("--golden", words.options.golden_count,
+                                      "cases of random inputs, with outputs by the reference evaluator, that 'verify' runs where the file is used")
+                           ->check(CLI::Range(1, 1000));
+  app.add_option("--golden-inputs", words.golden_inputs, "the same with inputs of a folder: input_K.npy or NAME.npy, or a sub-folder for each case")
+      ->excludes(count);
+  app.add_flag("--with-sources", words.options.with_sources, "the kernels as text travel in the artifact");
+  app.add_option("--with-library", words.options.libraries, "a shared library that travels in the artifact")->allow_extra_args(false);
+  app.add_option("--with-file", words.options.files, "any other file that travels in the artifact")->allow_extra_args(false);
+  app.add_option("--cache", words.cache, "folder of compiled libraries: what is there is not compiled again");
+  app.add_option("--cache-size", raw.cache_size, "what that folder may grow to, 10GB if not given; least recently used entries go first");
   app.add_option("--dump", words.options.dump_folder, "folder that gets graphs, plan and kernels as text");
   app.add_option("--stop-after", words.options.stop_after, "end after this pass");
   app.add_option("--skip", words.options.skip, "leave this pass out")->allow_extra_args(false);
@@ -66,6 +76,10 @@ Status read_raw_words(const RawWords& raw, CompileWords* words) {
   if (!words->params_out.empty() && !is_known_params_suffix(words->params_out)) {
     return error(Code::InvalidArgument, "--params-out is '%s', a file ending in .safetensors, .params or .tfw is expected",
                  words->params_out.c_str());
+  }
+  if (!raw.cache_size.empty()) {
+    if (words->cache.empty()) return error(Code::InvalidArgument, "--cache-size is given without --cache");
+    TIFFIN_ASSIGN_OR_RETURN(words->cache_bytes, parse_size("cache-size", raw.cache_size.c_str()));
   }
   if (words->options.entry.empty()) return error(Code::InvalidArgument, "--entry is empty, a name is expected");
   return {};

@@ -19,9 +19,13 @@ constexpr const char* kOwnUsage =
     "usage:\n"
     "  tiffin compile MODEL.onnx -o OUT.so|OUT.tar [--target TARGET]... [--targets portable] [--params embed|external] [--params-out FILE] [--dim "
     "NAME=N]...\n"
-    "    [--input-shape NAME=1x3x224x224]... [-O 0|1|2|3] [--threads N] [--name NET] [--entry NAME] [--dump DIR] [--stop-after PASS]\n"
+    "    [--input-shape NAME=1x3x224x224]... [-O 0|1|2|3] [--threads N] [--name NET] [--entry NAME] [--with-sources]\n"
+    "    [--with-library F]... [--with-file F]... [--cache DIR [--cache-size SIZE]] [--dump DIR] [--stop-after PASS]\n"
     "    [--skip PASS]... [--strict] [--json] [--quiet]\n"
     "  tiffin bundle -o OUT.tar A.so B.so ...\n"
+    "  tiffin export FILE --executable OUT | --system-lib OUT.a --header OUT.h\n"
+    "  tiffin keys new NAME\n"
+    "  tiffin sign FILE --key NAME.secret [--release N] [--json] [--quiet]\n"
     "  tiffin diff A B [--json]\n"
     "  tiffin targets [--json]\n";
 
@@ -29,6 +33,9 @@ int dispatch(int count, char** words) {
   const char* word = count > 1 ? words[1] : "";
   if (strcmp(word, "compile") == 0) return compile_command(count - 1, words + 1);
   if (strcmp(word, "bundle") == 0) return bundle_command(count - 1, words + 1);
+  if (strcmp(word, "export") == 0) return export_command(count - 1, words + 1);
+  if (strcmp(word, "keys") == 0) return keys_command(count - 1, words + 1);
+  if (strcmp(word, "sign") == 0) return sign_command(count - 1, words + 1);
   if (strcmp(word, "diff") == 0) return diff_command(count - 1, words + 1);
   if (strcmp(word, "targets") == 0) return targets_command(count - 1, words + 1);
   if (is_shared_command(word)) return run_command(count, words, "tiffin", &compiler_extensions());
