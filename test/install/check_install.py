@@ -2,7 +2,7 @@
 """Installs a build into a temporary prefix, and uses it as others would: check_install.py BUILD SOURCE.
 
 The C++ example finds the runtime by find_package, the C example by pkg-config; where the compiler is built, the compiler's example makes the model
-that both run. Without it they are given a file that is not there, and have to say so.
+that both run, and it is linked twice into one static program. Without it they are given a file that is not there, and have to say so.
 """
 import os
 import shutil
@@ -30,6 +30,17 @@ def build_by_pkg_config(example, folder, prefix):
     run("make", "-C", folder, env={**os.environ, "PKG_CONFIG_PATH": str(description.parent)})
 
 
+def link_twice(example, folder, prefix, model):
+    """The example of models inside a program, with one model under two names."""
+    shutil.copytree(example, folder)
+    (description,) = prefix.rglob("tiffin.pc")
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(description.parent), "PATH": f"{prefix}/bin:{os.environ['PATH']}"}
+    run("make", "-C", folder, f"FIRST={model}", f"SECOND={model}", env=environment)
+    lines = run(folder / "run_two", env={}).splitlines()
+    if len(lines) != 2 or lines[0] != lines[1]:
+        sys.exit(f"two models in one program print {lines}")
+
+
 def check(build, source, scratch):
     prefix = scratch / "prefix"
     run("cmake", "--install", build, "--prefix", prefix)
@@ -44,6 +55,7 @@ def check(build, source, scratch):
         build_by_cmake(examples / "compiler", scratch / "compiler", prefix)
         run(scratch / "compiler" / "compile_graph", model)
         print(run(prefix / "bin" / "tiffin-run", "run", model, "--fill", "ones", env={}), end="")
+        link_twice(examples / "system_lib", scratch / "system_lib", prefix, model)
     for program in (scratch / "c" / "run_model", scratch / "cpp" / "run_model"):
         done = subprocess.run([program, model], env=environment, capture_output=True, text=True)
         as_wanted = done.returncode == 0 and "float32" in done.stdout if has_compiler else done.returncode == 1 and "Io: " in done.stderr

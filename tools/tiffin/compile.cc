@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/commands/json_output.h"
+#include "tools/tiffin/cached_compile.h"
 #include "tools/tiffin/compile_options.h"
+#include "tools/tiffin/golden_inputs.h"
 #include "tools/tiffin/interruption.h"
 #include "tools/tiffin/progress.h"
 #include "tools/tiffin/subcommands.h"
@@ -43,20 +45,23 @@ Status check_folder(const std::string& output) {
   return error(Code::Io, "cannot write '%s': there is no folder '%s'", output.c_str(), folder.c_str());
 }
 
-Status print_summary(const CompileWords& words, const driver::CompiledModule& module, double seconds) {
+// `cache` says what the cache did; "" without one.
+Status print_summary(const CompileWords& words, const driver::CompileFacts& facts, const std::string& cache, double seconds) {
   if (words.json) {
     nlohmann::ordered_json out = {{"path", words.output},
-                                  {"targets", module.targets()},
-                                  {"code_bytes", module.code_bytes()},
-                                  {"weights_bytes", module.weights_bytes()},
-                                  {"arena_bytes", module.arena_bytes()},
+                                  {"targets", facts.targets},
+                                  {"code_bytes", facts.code_bytes},
+                                  {"weights_bytes", facts.weights_bytes},
+                                  {"arena_bytes", facts.arena_bytes},
                                   {"seconds", seconds}};
     if (!words.params_out.empty()) out["params_path"] = words.params_out;
+    if (!cache.empty()) out["cache"] = cache;
     fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else if (!words.quiet) {
-    fmt::print("{}: {}, code {:.1f} kB, weights {:.1f} MB{}, arena {:.1f} MB, {:.2f} s\n", words.output, fmt::join(module.targets(), " | "),
-               static_cast<double>(module.code_bytes()) * 1e-3, static_cast<double>(module.weights_bytes()) * 1e-6,
-               words.options.embed_params ? "" : " (external)", static_cast<double>(module.arena_bytes()) * 1e-6, seconds);
+    fmt::print("{}: {}, code {:.1f} kB, weights {:.1f} MB{}, arena {:.1f} MB, {:.2f} s{}{}\n", words.output, fmt::join(facts.targets, " | "),
+               static_cast<double>(facts.code_bytes) * 1e-3, static_cast<double>(facts.weights_bytes) * 1e-6,
+               words.options.embed_params ? "" : " (external)", static_cast<double>(facts.arena_bytes) * 1e-6, seconds,
+               cache.empty() ? "" : ", cache: ", cache);
   }
   return flush_output();
 }
@@ -79,6 +84,14 @@ Status compile(CompileWords& words) {
   const auto start = Clock::now();
   Progress progress(!words.quiet && !words.json);
   words.options.progress = [&](const char* stage, double fraction) { progress.show(stage, fraction); };
+  if (!words.golden_inputs.empty()) {
+    words.options.golden_inputs = [&](const graph::Graph& graph) { return read_golden_inputs(words.golden_inputs, graph); };
+  }
+  if (can_use_cache(words)) {
+    TIFFIN_ASSIGN_OR_RETURN(const CachedOutcome outcome, compile_cached(words, [&] { return driver::compile_onnx(words.model, words.options); }));
+    progress.show("done", 1.0);
+    return print_summary(words, outcome.facts, outcome.cache, std::chrono::duration<double>(Clock::now() - start).count());
+  }
   Result<driver::CompiledModule> module = driver::compile_onnx(words.model, words.options);
   if (!module.has_value()) {
     const bool is_stop = module.error().code() == Code::Cancelled && !words.options.stop_after.empty();
@@ -87,7 +100,7 @@ Status compile(CompileWords& words) {
   if (!words.params_out.empty()) TIFFIN_TRY(module->export_params(words.params_out));
   TIFFIN_TRY(module->export_library(words.output));
   progress.show("done", 1.0);
-  return print_summary(words, *module, std::chrono::duration<double>(Clock::now() - start).count());
+  return print_summary(words, driver::facts_of(*module), "", std::chrono::duration<double>(Clock::now() - start).count());
 }
 
 }  // namespace

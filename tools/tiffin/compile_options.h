@@ -11,7 +11,9 @@
 namespace tiffin::tools {
 
 struct CompileWords {
-  std::string model, output, params_out;
+  std::string model, output, params_out, golden_inputs;
+  std::string cache;  // "" or the folder of the cache
+  uint64_t cache_bytes = 10'000'000'000;
   bool is_strict = false, json = false, quiet = false;
   driver::CompileOptions options;
 };

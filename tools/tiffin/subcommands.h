@@ -8,6 +8,9 @@ namespace tiffin::tools {
 
 int compile_command(int count, char** words);
 int bundle_command(int count, char** words);
+int export_command(int count, char** words);
+int keys_command(int count, char** words);
+int sign_command(int count, char** words);
 int diff_command(int count, char** words);
 int targets_command(int count, char** words);
 

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/compile_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "base/atomic_file.h"
+
+namespace tiffin::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kMagic[16] = "tiffin cache 1\n";
+constexpr const char* kEntrySuffix = ".entry";
+constexpr size_t kMaxEntryBytes = 1 << 16;
+
+// The file of an entry, followed by its targets, each with a NUL.
+struct EntryHeader {
+  char magic[16];
+  uint8_t key[32];
+  uint64_t library_bytes;
+  uint8_t library_digest[32];
+  uint64_t params_bytes;
+  uint8_t params_digest[32];
+  uint64_t code_bytes, weights_bytes, arena_bytes;
+  uint8_t digest[32];  // of the whole file, this field read as zeros
+};
+
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  // Bytes of a regular file; -1 for anything else.
+  int64_t size() const {
+    struct stat status {};
+    return descriptor_ >= 0 && fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode) ? status.st_size : -1;
+  }
+  // At most out.size() bytes; 0 at the end and when they cannot be read.
+  size_t read(std::span<uint8_t> out) const {
+    ssize_t count = 0;
+    do {
+      count = ::read(descriptor_, out.data(), out.size());
+    } while (count < 0 && errno == EINTR);
+    return count < 0 ? 0 : static_cast<size_t>(count);
+  }
+
+ private:
+  int descriptor_;
+};
+
+struct StoredFile {
+  uint64_t bytes = 0;
+  Digest digest;
+};
+
+// A copy on its way to its place.
+struct Copy {
+  AtomicFile file;
+  StoredFile stored;
+};
+
+// Nothing when the source cannot be read.
+Result<std::optional<Copy>> copy_file(const std::string& from, const std::string& to, bool is_executable) {
+  constexpr size_t kPieceBytes = 1 << 18;  // stays in a core's own cache between hashing and writing
+  const OpenFile source(from);
+  if (source.size() < 0) return std::optional<Copy>();
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(to.c_str(), is_executable));
+  std::vector<uint8_t> piece(kPieceBytes);
+  Hasher hasher;
+  while (const size_t count = source.read(piece)) {
+    hasher.update({piece.data(), count});
+    TIFFIN_TRY(file.write({piece.data(), count}));
+  }
+  const StoredFile stored{file.written_bytes(), hasher.finish()};
+  return std::optional<Copy>(Copy{std::move(file), stored});
+}
+
+Digest entry_digest(std::span<const uint8_t> bytes) {
+  constexpr uint8_t kZeros[sizeof(EntryHeader::digest)] = {};
+  constexpr size_t kField = offsetof(EntryHeader, digest);
+  Hasher hasher;
+  hasher.update(bytes.first(kField));
+  hasher.update(kZeros);
+  hasher.update(bytes.subspan(kField + sizeof(kZeros)));
+  return hasher.finish();
+}
+
+std::string suffix_of(const std::string& path) { return fs::path(path).extension().string(); }
+
+std::string library_suffix(const OutputPaths& outputs) { return outputs.library.ends_with(".tar") ? ".tar" : ".so"; }
+
+Status io_error(const char* what, const std::string& path, const std::error_code& reason) {
+  return error(Code::Io, "cannot %s '%s': %s", what, path.c_str(), reason.message().c_str());
+}
+
+}  // namespace
+
+struct CompileCache::Entry {
+  StoredFile library, params;
+  CompileFacts facts;
+};
+
+CompileFacts facts_of(const CompiledModule& module) { return {module.targets(), module.code_bytes(), module.weights_bytes(), module.arena_bytes()}; }
+
+Result<CompileCache> CompileCache::open(std::string folder, uint64_t limit_bytes) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!failed && !fs::is_directory(folder, failed)) failed = std::make_error_code(std::errc::not_a_directory);
+  if (failed) return io_error("make the cache", folder, failed);
+  return CompileCache(std::move(folder), limit_bytes);
+}
+
+std::string CompileCache::folder_of(const Digest& key) const { return folder_ + "/" + std::string(to_text(key).text, 2); }
+
+std::string CompileCache::path_of(const Digest& key, const std::string& suffix) const {
+  return folder_of(key) + "/" + (to_text(key).text + 2) + suffix;
+}
+
+std::optional<CompileCache::Entry> CompileCache::read_entry(const Digest& key) const {
+  const OpenFile file(path_of(key, kEntrySuffix));
+  const int64_t size = file.size();
+  if (size < static_cast<int64_t>(sizeof(EntryHeader)) || size > static_cast<int64_t>(kMaxEntryBytes)) return std::nullopt;
+  std::vector<uint8_t> bytes(static_cast<size_t>(size));
+  if (file.read(bytes) != bytes.size()) return std::nullopt;
+  EntryHeader header;
+  memcpy(&header, bytes.data(), sizeof(header));
+  const Digest digest = entry_digest(bytes);
+  if (memcmp(header.magic, kMagic, sizeof(kMagic)) != 0 || memcmp(header.key, key.bytes.data(), sizeof(header.key)) != 0 ||
+      memcmp(header.digest, digest.bytes.data(), sizeof(header.digest)) != 0) {
+    return std::nullopt;
+  }
+  Entry entry;
+  entry.library.bytes = header.library_bytes;
+  entry.params.bytes = header.params_bytes;
+  memcpy(entry.library.digest.bytes.data(), header.library_digest, sizeof(header.library_digest));
+  memcpy(entry.params.digest.bytes.data(), header.params_digest, sizeof(header.params_digest));
+  entry.facts = {{}, header.code_bytes, header.weights_bytes, header.arena_bytes};
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  for (size_t at = sizeof(header); at < bytes.size(); at += entry.facts.targets.back().size() + 1) {
+    entry.facts.targets.emplace_back(text + at, strnlen(text + at, bytes.size() - at));
+  }
+  return entry;
+}
+
+Status CompileCache::write_entry(const Digest& key, const Entry& entry) const {
+  EntryHeader header{};
+  memcpy(header.magic, kMagic, sizeof(kMagic));
+  memcpy(header.key, key.bytes.data(), sizeof(header.key));
+  header.library_bytes = entry.library.bytes;
+  header.params_bytes = entry.params.bytes;
+  memcpy(header.library_digest, entry.library.digest.bytes.data(), sizeof(header.library_digest));
+  memcpy(header.params_digest, entry.params.digest.bytes.data(), sizeof(header.params_digest));
+  header.code_bytes = entry.facts.code_bytes;
+  header.weights_bytes = entry.facts.weights_bytes;
+  header.arena_bytes = entry.facts.arena_bytes;
+  const auto* first = reinterpret_cast<const uint8_t*>(&header);
+  std::vector<uint8_t> bytes(first, first + sizeof(header));
+  for (const std::string& target : entry.facts.targets) bytes.insert(bytes.end(), target.c_str(), target.c_str() + target.size() + 1);
+  const Digest digest = entry_digest(bytes);
+  memcpy(bytes.data() + offsetof(EntryHeader, digest), digest.bytes.data(), sizeof(header.digest));
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path_of(key, kEntrySuffix).c_str()));
+  TIFFIN_TRY(file.write(bytes));
+  return file.commit();
+}
+
+// The entry first: without it the files are nobody's.
+void CompileCache::remove_entry(const Digest& key, const OutputPaths& outputs) const {
+  std::error_code ignored;
+  fs::remove(path_of(key, kEntrySuffix), ignored);
+  fs::remove(path_of(key, library_suffix(outputs)), ignored);
+  if (!outputs.params.empty()) fs::remove(path_of(key, suffix_of(outputs.params)), ignored);
+}
+
+Result<std::optional<CompileFacts>> CompileCache::fetch(const Digest& key, const OutputPaths& outputs) const {
+  const std::optional<Entry> entry = read_entry(key);
+  if (!entry.has_value()) return std::optional<CompileFacts>();
+  const auto matches = [](const std::optional<Copy>& copy, const StoredFile& expected) {
+    return copy.has_value() && copy->stored.bytes == expected.bytes && copy->stored.digest == expected.digest;
+  };
+  std::optional<Copy> library, params;
+  if (!outputs.params.empty()) {
+    TIFFIN_ASSIGN_OR_RETURN(params, copy_file(path_of(key, suffix_of(outputs.params)), outputs.params, false));
+  }
+  TIFFIN_ASSIGN_OR_RETURN(library, copy_file(path_of(key, library_suffix(outputs)), outputs.library, true));
+  if (!matches(library, entry->library) || (!outputs.params.empty() && !matches(params, entry->params))) {
+    remove_entry(key, outputs);
+    return std::optional<CompileFacts>();
+  }
+  if (params.has_value()) TIFFIN_TRY(params->file.commit());
+  TIFFIN_TRY(library->file.commit());
+  utimensat(AT_FDCWD, path_of(key, kEntrySuffix).c_str(), nullptr, 0);
+  return std::optional<CompileFacts>(entry->facts);
+}
+
+// Io of the cache, or of the outputs.
+Status CompileCache::fill(const Digest& key, const CompiledModule& module, const OutputPaths& outputs) const {
+  std::error_code failed;
+  fs::create_directories(folder_of(key), failed);
+  if (failed) return io_error("make the folder", folder_of(key), failed);
+  const std::string library_path = path_of(key, library_suffix(outputs));
+  const std::string params_path = outputs.params.empty() ? std::string() : path_of(key, suffix_of(outputs.params));
+  Entry entry;
+  entry.facts = facts_of(module);
+  std::optional<Copy> library, params;
+  if (!params_path.empty()) {
+    TIFFIN_TRY(module.export_params(params_path));
+    TIFFIN_ASSIGN_OR_RETURN(params, copy_file(params_path, outputs.params, false));
+  }
+  TIFFIN_TRY(module.export_library(library_path));
+  TIFFIN_ASSIGN_OR_RETURN(library, copy_file(library_path, outputs.library, true));
+  if (!library.has_value() || params.has_value() == params_path.empty()) return error(Code::Io, "cannot read back '%s'", library_path.c_str());
+  entry.library = library->stored;
+  if (params.has_value()) {
+    entry.params = params->stored;
+    TIFFIN_TRY(params->file.commit());
+  }
+  TIFFIN_TRY(library->file.commit());
+  return write_entry(key, entry);
+}
+
+Status CompileCache::store(const Digest& key, const CompiledModule& module, const OutputPaths& outputs, std::string* out_reason) const {
+  const Status filled = fill(key, module, outputs);
+  if (filled.is_ok()) {
+    shrink_cache(folder_, limit_bytes_);
+    return {};
+  }
+  *out_reason = filled.message();
+  remove_entry(key, outputs);
+  if (!outputs.params.empty()) TIFFIN_TRY(module.export_params(outputs.params));
+  return module.export_library(outputs.library);
+}
+
+}  // namespace tiffin::driver

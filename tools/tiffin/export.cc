@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tiffin export`: an artifact in another form, for machines where it is not to be a file of its own.
+#include "tools/tiffin/export.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "runtime/artifact/choose_variant.h"
+#include "tools/commands/arguments.h"
+#include "tools/commands/json_output.h"
+#include "tools/tiffin/interruption.h"
+#include "tools/tiffin/subcommands.h"
+
+namespace tiffin::tools {
+namespace {
+
+struct ExportWords {
+  std::string file, executable, system_lib, header, name;
+  bool json = false, quiet = false;
+};
+
+Status check_words(const ExportWords& words) {
+  if (words.executable.empty() == words.system_lib.empty()) {
+    return error(Code::InvalidArgument, "%s given, one of --executable and --system-lib is expected",
+                 words.executable.empty() ? "nothing is" : "both are");
+  }
+  if (words.system_lib.empty() != words.header.empty()) {
+    return error(Code::InvalidArgument, "--system-lib OUT.a and --header OUT.h go together, only one of them is given");
+  }
+  if (!words.name.empty() && words.system_lib.empty()) return error(Code::InvalidArgument, "--name is for --system-lib");
+  return {};
+}
+
+// What would destroy the artifact or one of the outputs.
+Status check_paths(const ExportWords& words) {
+  const std::pair<const std::string&, const std::string&> pairs[] = {
+      {words.executable, words.file}, {words.system_lib, words.file}, {words.header, words.file}, {words.header, words.system_lib}};
+  for (const auto& [first, second] : pairs) {
+    std::error_code failed;
+    if (first.empty() || second.empty() || (first != second && !std::filesystem::equivalent(first, second, failed))) continue;
+    return error(Code::InvalidArgument, "'%s' is given for two files, different ones are expected", first.c_str());
+  }
+  return {};
+}
+
+Status run_export(const ExportWords& words) {
+  TIFFIN_TRY(check_paths(words));
+  const Interruption interruption({words.executable, words.system_lib, words.header}, words.json);
+  TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(words.file.c_str()));
+  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, runtime::Artifact::open(std::move(source), runtime::VerifyLevel::All));
+  const bool is_program = !words.executable.empty();
+  TIFFIN_TRY(is_program ? export_executable(artifact, words.executable) : export_system_lib(artifact, {words.system_lib, words.header, words.name}));
+  const std::string& path = is_program ? words.executable : words.system_lib;
+  std::error_code failed;
+  const uintmax_t bytes = std::filesystem::file_size(path, failed);
+  if (words.json) {
+    nlohmann::ordered_json out = {{"path", path}, {"bytes", failed ? 0 : bytes}, {"machine", machine_name(export_machine(artifact))}};
+    if (!is_program) out["header"] = words.header;
+    fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (!words.quiet) {
+    fmt::print("{}: {:.1f} MB for {}\n", path, static_cast<double>(failed ? 0 : bytes) * 1e-6, machine_name(export_machine(artifact)));
+  }
+  return flush_output();
+}
+
+}  // namespace
+
+std::string machine_name(uint16_t machine) {
+  if (machine == EM_X86_64) return "x86_64";
+  if (machine == EM_AARCH64) return "aarch64";
+  return "machine " + std::to_string(machine);
+}
+
+uint16_t export_machine(const runtime::Artifact& artifact) {
+  const uint16_t own = runtime::this_machine().elf_machine;
+  uint16_t first = 0;
+  for (const abi::Variant* variant : *artifact.program().variants()) {
+    if (variant->machine() == own) return own;
+    if (first == 0) first = variant->machine();
+  }
+  return first == 0 ? own : first;
+}
+
+int export_command(int count, char** words) {
+  ExportWords parsed;
+  CLI::App app("Writes an artifact in another form.", "tiffin export");
+  app.set_help_flag("-h,--help", "show this text");
+  app.add_option("FILE", parsed.file, "an artifact: .so, .tar or folder")->required();
+  app.add_option("--executable", parsed.executable, "one static program that runs, describes and verifies the model in it");
+  app.add_option("--system-lib", parsed.system_lib, "a static library to link into a program, with --header");
+  app.add_option("--header", parsed.header, "the C header that declares what the library defines");
+  app.add_option("--name", parsed.name, "call it NAME_tiffin in C, instead of by the network's name");
+  app.add_flag("--json", parsed.json, "print one JSON object");
+  app.add_flag("--quiet", parsed.quiet, "print nothing");
+  Status status;
+  try {
+    app.parse(count, words);
+    status = check_words(parsed);
+  } catch (const CLI::CallForHelp&) {
+    fputs(app.help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::ParseError& failure) {
+    status = error(Code::InvalidArgument, "%s", failure.what());
+  }
+  if (!status.is_ok()) {
+    report_failure(status, asks_for_json(count, words));
+    fputs(app.help().c_str(), stderr);
+    return 2;
+  }
+  status = run_export(parsed);
+  if (status.is_ok()) return 0;
+  report_failure(status, parsed.json);
+  return 3;
+}
+
+}  // namespace tiffin::tools
