@@ -37,7 +37,7 @@ Result<Mapping> Mapping::open_file(const char* path) {
     void* pages = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_SHARED, descriptor, 0);
     const int reason = errno;
     close(descriptor);
-    if (pages == MAP_FAILED) return error(Code::Io, "cannot map '%s': %s", path, strerror(reason));
+    if (pages == MAP_FAILED) return error(reason == ENOMEM ? Code::OutOfMemory : Code::Io, "cannot map '%s': %s", path, strerror(reason));
     mapping.data_ = static_cast<uint8_t*>(pages);
     mapping.size_ = static_cast<size_t>(status.st_size);
     mapping.identity_ = {status.st_dev, status.st_ino};

@@ -149,9 +149,23 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
   int offset_count_ = 0;
 };
 
+// Memory of the parser's own stack, because RapidJSON does not look whether memory ran out. It takes eight bytes for each open object or array,
+// and HeaderReader stops the parser at the fourth that is open at once.
+class ParserStack {
+ public:
+  static const bool kNeedFree = false;
+  void* Malloc(size_t bytes) { return bytes <= sizeof(bytes_) ? bytes_ : nullptr; }
+  void* Realloc(void*, size_t, size_t bytes) { return Malloc(bytes); }
+  static void Free(void*) {}
+
+ private:
+  alignas(16) char bytes_[512];
+};
+
 // Step 1. `list.header` holds the header and NULs.
 Status parse_header(ParamList& list, HeaderReader& events) {
-  rapidjson::Reader reader;
+  ParserStack stack;
+  rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, ParserStack> reader(&stack, sizeof(stack));
   rapidjson::InsituStringStream stream(list.header.data());
   constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, events);

@@ -186,7 +186,7 @@ Result<Pages> Source::map(uint64_t offset, uint64_t length) const {
   const uint64_t inner = start % page_bytes();
   const uint64_t total = inner + (length == 0 ? 1 : length);
   void* base = mmap(nullptr, total, PROT_READ, MAP_SHARED, descriptor_, static_cast<off_t>(start - inner));
-  if (base == MAP_FAILED) return error(Code::Io, "'%s' cannot be mapped: %s", name_, ErrorText(errno).bytes);
+  if (base == MAP_FAILED) return error(errno == ENOMEM ? Code::OutOfMemory : Code::Io, "'%s' cannot be mapped: %s", name_, ErrorText(errno).bytes);
   return Pages(base, total, static_cast<uint8_t*>(base) + inner);
 }
 

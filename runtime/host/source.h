@@ -50,7 +50,7 @@ class Source {
   // Reads exactly `out.size()` bytes; Truncated beyond the end, Io.
   Status read(uint64_t offset, std::span<uint8_t> out) const;
 
-  // A read-only shared window on [offset, offset + length) of a file at any alignment; Io when the file system cannot map, Truncated.
+  // A read-only shared window on [offset, offset + length) of a file at any alignment; Io when the file system cannot map, OutOfMemory, Truncated.
   Result<Pages> map(uint64_t offset, uint64_t length) const;
 
  private:
