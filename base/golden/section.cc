@@ -46,8 +46,8 @@ bool is_usable(double tolerance) { return tolerance >= 0 && tolerance - toleranc
 Status check_tolerances(std::span<const tiffin_golden_tolerance> tolerances) {
   for (const tiffin_golden_tolerance& row : tolerances) {
     if (!is_usable(row.ulp) || !is_usable(row.relative) || !is_usable(row.absolute)) {
-      return error(Code::NotAnArtifact, "section 'golden' is malformed: a tolerance is %g ulp, %g relative, %g absolute, expected finite ones", row.ulp,
-                   row.relative, row.absolute);
+      return error(Code::NotAnArtifact, "section 'golden' is malformed: a tolerance is %g ulp, %g relative, %g absolute, expected finite ones",
+                   row.ulp, row.relative, row.absolute);
     }
   }
   return {};
@@ -68,7 +68,8 @@ Status check_sketches(std::span<const tiffin_golden_sketch> sketches, uint32_t p
 }  // namespace
 
 Result<Section> Section::read(std::span<const uint8_t> bytes) {
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % 8 != 0) return error(Code::Internal, "the golden cases lie in memory that is not aligned to 8 bytes");
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % 8 != 0)
+    return error(Code::Internal, "the golden cases lie in memory that is not aligned to 8 bytes");
   Parts parts(bytes);
   Section out;
   out.header_ = parts.take<tiffin_golden_header>(1);
@@ -83,7 +84,8 @@ Result<Section> Section::read(std::span<const uint8_t> bytes) {
   if (parts.has_failed() || header.output_count == 0) return malformed("the number of its outputs", header.output_count, 1);
   uint64_t sketch_count = 0;
   for (const tiffin_golden_variant& row : out.variants()) {
-    if (&row != out.variants_ && row.variant <= (&row - 1)->variant) return malformed("the number of a variant", row.variant, (&row - 1)->variant + 1);
+    if (&row != out.variants_ && row.variant <= (&row - 1)->variant)
+      return malformed("the number of a variant", row.variant, (&row - 1)->variant + 1);
     const tiffin_golden_sketch* sketches = parts.take<tiffin_golden_sketch>(cases * row.sketch_count);
     if (sketches == nullptr) return malformed("the number of sketches", row.sketch_count, sketch_count);
     if (out.sketches_ == nullptr) out.sketches_ = sketches;

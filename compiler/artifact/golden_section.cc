@@ -43,9 +43,9 @@ bool same_tensors(const std::vector<GoldenTensor>& a, const std::vector<GoldenTe
 }
 
 bool same_cases(const GoldenCases& a, const GoldenCases& b) {
-  return a.entry == b.entry && std::equal(a.cases.begin(), a.cases.end(), b.cases.begin(), b.cases.end(), [](const GoldenCase& x, const GoldenCase& y) {
-           return same_tensors(x.inputs, y.inputs) && same_tensors(x.outputs, y.outputs);
-         });
+  return a.entry == b.entry &&
+         std::equal(a.cases.begin(), a.cases.end(), b.cases.begin(), b.cases.end(),
+                    [](const GoldenCase& x, const GoldenCase& y) { return same_tensors(x.inputs, y.inputs) && same_tensors(x.outputs, y.outputs); });
 }
 
 GoldenTensor tensor_of(const golden::Section& section, uint32_t number, size_t index) {

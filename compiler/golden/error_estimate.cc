@@ -77,27 +77,36 @@ double terms_of_product(const Operation& at) {
   }
 }
 
-// Independent errors of K terms add up as a random walk; those in common stay in proportion to the result. Partial sums are as large as a walk of
-// the terms or, when all have one sign, as the result.
+// Errors of different elements are nearly independent: a sum of K terms has them as a random walk. A part may be common to all and stays in
+// proportion to the result.
+constexpr double kCommonPart = 0.25;
+
+// Of K additions, whose partial sums are as large as a random walk of the terms or, when all have one sign, as the result. A rounding error is a
+// third of its bound on average.
+double rounding_of_sum(const Operation& at, double terms, double term_rms) {
+  return 0.3 * at.roundoff() * std::sqrt(terms) * std::max(std::sqrt(terms) * term_rms, at.out.rms);
+}
+
 double error_of_product(const Operation& at) {
   const Estimate &a = at.operands[0], &b = at.operands[1];
   const double terms = terms_of_product(at);
-  double square = terms * (a.error * a.error * b.rms * b.rms + a.rms * a.rms * b.error * b.error);
-  square += (a.relative() * a.relative() + b.relative() * b.relative()) * at.out.rms * at.out.rms;
-  if (at.operands.size() > 2) square += at.operands[2].error * at.operands[2].error;
-  const double rounding = at.roundoff() * (terms * a.rms * b.rms + std::sqrt(terms) * at.out.rms);
-  return std::sqrt(square) + rounding;
+  const double independent = std::sqrt(terms) * std::hypot(a.error * b.rms, a.rms * b.error);
+  const double common = kCommonPart * std::hypot(a.relative(), b.relative()) * at.out.rms;
+  const double added = at.operands.size() > 2 ? at.operands[2].error : 0;
+  return std::hypot(std::max(independent, common), added, rounding_of_sum(at, terms, a.rms * b.rms));
 }
 
 double error_of_sum(const Operation& at, double terms) {
   const Estimate& x = at.operands[0];
-  const double passed = std::hypot(std::sqrt(terms) * x.error, x.relative() * at.out.rms);
-  return passed + at.roundoff() * (terms * x.rms + std::sqrt(terms) * at.out.rms);
+  const double passed = std::max(std::sqrt(terms) * x.error, kCommonPart * x.relative() * at.out.rms);
+  return std::hypot(passed, rounding_of_sum(at, terms, x.rms));
 }
 
 double error_of_mean(const Operation& at) {
   const Estimate& x = at.operands[0];
-  return x.error + at.roundoff() * (x.rms + std::sqrt(at.ratio()) * at.out.rms);
+  const double terms = at.ratio();
+  const double passed = std::max(x.error / std::sqrt(terms), kCommonPart * x.relative() * at.out.rms);
+  return std::hypot(passed, rounding_of_sum(at, terms, x.rms / terms));
 }
 
 // Errors of shifted operands stay absolute: what is left after a cancellation has them in full.
@@ -108,10 +117,15 @@ double error_of_addition(const Operation& at) {
 }
 
 double error_of_factors(const Operation& at) {
-  double square = 0, cross = 0;
+  double square = 0;
   for (const Estimate& operand : at.operands) square += operand.relative() * operand.relative();
-  if (at.operands.size() == 2) cross = at.operands[0].error * at.operands[1].rms + at.operands[1].error * at.operands[0].rms;
-  return std::max(std::sqrt(square) * at.out.rms, at.node.op == Op::Mul ? cross : 0);
+  return std::sqrt(square) * at.out.rms;
+}
+
+// What an activation function sets to zero has no error any more.
+double error_of_activation(const Operation& at) {
+  const Estimate& x = at.operands[0];
+  return std::min(x.error, x.relative() * at.out.rms * 1.1);
 }
 
 double error_of_normalisation(const Operation& at) {
@@ -214,10 +228,20 @@ double error_of(const Operation& at) {
     case Op::Size:
     case Op::NonZero:
       return 0;
-    case Op::Max:
-    case Op::Min:
     case Op::Relu:
     case Op::Clip:
+    case Op::LeakyRelu:
+    case Op::Gelu:
+    case Op::Swish:
+    case Op::HardSwish:
+      return error_of_activation(at);
+    case Op::Sigmoid:
+    case Op::HardSigmoid:
+      return at.operands[0].error / 4 + 2 * at.roundoff() * at.out.rms;
+    case Op::Sqrt:
+      return at.operands[0].relative() / 2 * at.out.rms;
+    case Op::Max:
+    case Op::Min:
     case Op::Concat:
     case Op::MaxPool:
     case Op::ReduceMax:

@@ -46,9 +46,7 @@ tiffin_golden_sketch sketch_of(const Tensor& tensor, const Estimate& estimate, c
   return sketch;
 }
 
-bool is_before(const tiffin_golden_sketch& a, const tiffin_golden_sketch& b) {
-  return a.step != b.step ? a.step < b.step : a.buffer < b.buffer;
-}
+bool is_before(const tiffin_golden_sketch& a, const tiffin_golden_sketch& b) { return a.step != b.step ? a.step < b.step : a.buffer < b.buffer; }
 
 }  // namespace
 

@@ -33,8 +33,8 @@ class Cases {
   struct Trace {
     Cases* cases;
     std::span<const tiffin_golden_sketch> sketches;
-    size_t next = 0;            // of the sketches
-    size_t seen = 0;            // steps that ran
+    size_t next = 0;  // of the sketches
+    size_t seen = 0;  // steps that ran
     size_t bad_step = SIZE_MAX;
   };
 
@@ -55,8 +55,8 @@ class Cases {
 };
 
 Status Cases::misfit(const char* what, uint64_t actual, uint64_t expected) const {
-  return error(Code::NotAnArtifact, "section 'golden' does not fit entry '%s': %s is %" PRIu64 ", expected %" PRIu64, executor_.entry().name()->c_str(),
-               what, actual, expected);
+  return error(Code::NotAnArtifact, "section 'golden' does not fit entry '%s': %s is %" PRIu64 ", expected %" PRIu64,
+               executor_.entry().name()->c_str(), what, actual, expected);
 }
 
 Status Cases::check_interface() const {
@@ -99,7 +99,8 @@ bool Cases::see_step(void* context, size_t step, void* const* buffers) {
     if (recorded.step != step || recorded.buffer >= indices.size()) continue;
     const uint64_t bytes = entry.buffers()->Get(indices.Get(recorded.buffer))->bytes();
     tiffin_golden_sketch actual{};
-    golden::take_sketch(static_cast<DType>(recorded.dtype), {static_cast<const uint8_t*>(buffers[recorded.buffer]), static_cast<size_t>(bytes)}, &actual);
+    golden::take_sketch(static_cast<DType>(recorded.dtype), {static_cast<const uint8_t*>(buffers[recorded.buffer]), static_cast<size_t>(bytes)},
+                        &actual);
     if (!golden::departs(recorded, actual)) continue;
     trace.bad_step = step;
     return false;
@@ -208,8 +209,8 @@ Result<GoldenVerdict> run_golden_cases(const Ref<Module>& module, Ref<ParameterS
     return error(Code::NotAnArtifact, "section 'golden' is for entry %u, the artifact has %u", section.header().entry, entries.size());
   }
   OwnedExecutor owned;
-  TIFFIN_ASSIGN_OR_RETURN(
-      owned.executor, GraphExecutor::create(Ref<Module>::share(module.get()), view(entries.Get(section.header().entry)->name()), options));
+  TIFFIN_ASSIGN_OR_RETURN(owned.executor,
+                          GraphExecutor::create(Ref<Module>::share(module.get()), view(entries.Get(section.header().entry)->name()), options));
   if (parameters) owned.executor->set_parameters(std::move(parameters));
   Cases cases(section, *owned.executor, index_of(*module));
   TIFFIN_TRY(cases.check_interface());

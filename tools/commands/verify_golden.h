@@ -15,8 +15,8 @@ struct GoldenAnswer {
   Text not_run;  // why the cases were not run; empty when they were, and when there are none
 };
 
-// Runs the cases on the embedded weights or on those of --params. They are not run, which is no failure, where the weights are not at hand or no variant
-// suits this machine. NotAnArtifact for cases that are malformed, OutOfMemory, Io.
+// Runs the cases on the embedded weights or on those of --params. They are not run, which is no failure, where the weights are not at hand or no
+// variant suits this machine. NotAnArtifact for cases that are malformed, OutOfMemory, Io.
 Status verify_golden(const Arguments& arguments, const runtime::Artifact& artifact, GoldenAnswer* out);
 
 // The key "golden", and what people see of it behind the digests.
