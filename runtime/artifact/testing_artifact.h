@@ -13,6 +13,7 @@
 #include "abi/artifact.h"
 #include "abi/artifact_generated.h"
 #include "abi/version.h"
+#include "base/artifact_layout.h"
 #include "base/digest.h"
 #include "base/params/testing_plans.h"
 #include "base/params/weights_file.h"
@@ -46,6 +47,7 @@ struct Spec {
   uint64_t missing_tail = 0;  // total_length says so much more, as before strip
   uint32_t extra_kind = 0;    // an additional section
   uint32_t extra_flags = 0;
+  bool has_signature = false;  // a place for one
   std::vector<uint8_t> extra_bytes = {1, 2, 3};
   // Bad values, for the checks.
   uint32_t kernel_buffers = 4;
@@ -151,6 +153,7 @@ class Builder {
     memcpy(uniform.data(), &spec_.uniform, sizeof(float));
     add(TIFFIN_SECTION_CONSTANTS, "constants", uniform);
     if (spec_.extra_kind != 0) add(spec_.extra_kind, "novelty", spec_.extra_bytes);
+    if (spec_.has_signature) add(TIFFIN_SECTION_SIGNATURE, "signature", std::vector<uint8_t>(sizeof(tiffin_signature)));
     const uint64_t front_end = at;
     place_code();
     uint64_t end = kCodeAddress + kConstantBytes + spec_.code_shift + spec_.kernel.size();
@@ -251,6 +254,7 @@ class Builder {
       if (section.kind != TIFFIN_SECTION_CODE && section.offset + section.length <= file.size()) {
         memcpy(section.digest, digest_of({file.data() + section.offset, section.length}).bytes.data(), sizeof(section.digest));
       }
+      if (!is_content(section.kind)) continue;
       content.update({reinterpret_cast<const uint8_t*>(&section.kind), 4});
       content.update({reinterpret_cast<const uint8_t*>(section.name), sizeof(section.name)});
       content.update_u64(section.length);
