@@ -5,9 +5,11 @@
 #include <link.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <span>
+#include <thread>
 
 #include "abi/version.h"
 #include "base/mapping.h"
@@ -19,6 +21,27 @@ namespace tiffin::driver {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Of the digests of pieces, which several threads compute: the time of a hit is the time to hash the model.
+Digest digest_by_pieces(std::span<const uint8_t> bytes) {
+  constexpr size_t kPieceBytes = size_t{4} << 20;
+  constexpr unsigned kMostThreads = 4;
+  std::vector<Digest> digests((bytes.size() + kPieceBytes - 1) / kPieceBytes);
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < digests.size(); i = next++) {
+      digests[i] = digest_of(bytes.subspan(i * kPieceBytes, std::min(kPieceBytes, bytes.size() - i * kPieceBytes)));
+    }
+  };
+  std::vector<std::thread> threads(std::min<size_t>(std::min(kMostThreads, std::thread::hardware_concurrency()), digests.size()));
+  for (std::thread& thread : threads) thread = std::thread(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  Hasher hasher;
+  hasher.update_u64(bytes.size());
+  for (const Digest& digest : digests) hasher.update(digest.bytes);
+  return hasher.finish();
+}
 
 // Labelled values, each with its length, so that no two lists of them give the same bytes.
 class KeyHasher {
@@ -34,7 +57,7 @@ class KeyHasher {
   void add(std::string_view label, const Digest& digest) { add(label, std::span<const uint8_t>(digest.bytes)); }
   Status add_file(std::string_view label, const std::string& path) {
     TIFFIN_ASSIGN_OR_RETURN(const Mapping file, Mapping::open_file(path.c_str()));
-    add(label, digest_of(file.bytes()));
+    add(label, digest_by_pieces(file.bytes()));
     return {};
   }
   Digest finish() const { return hasher_.finish(); }
@@ -145,7 +168,7 @@ Result<Digest> cache_key(const CacheRequest& request) {
   key.add("compiler", compiler);
   {
     TIFFIN_ASSIGN_OR_RETURN(const Mapping model, Mapping::open_file(request.model.c_str()));
-    key.add("model", digest_of(model.bytes()));
+    key.add("model", digest_by_pieces(model.bytes()));
     TIFFIN_TRY(add_external_data(request.model, model.bytes(), key));
   }
   const std::string& name = request.options->net_name;

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
-#include <memory>
+#include <thread>
 
 #include "base/atomic_file.h"
 
@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr char kMagic[16] = "tiffin cache 1\n";
 constexpr const char* kEntrySuffix = ".entry";
 constexpr size_t kMaxEntryBytes = 1 << 16;
+constexpr size_t kPieceBytes = 1 << 18;  // stays in a core's own cache
 
 // The file of an entry, followed by its targets, each with a NUL.
 struct EntryHeader {
@@ -48,12 +49,23 @@ class OpenFile {
     return descriptor_ >= 0 && fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode) ? status.st_size : -1;
   }
   // At most out.size() bytes; 0 at the end and when they cannot be read.
-  size_t read(std::span<uint8_t> out) const {
+  size_t read(uint64_t offset, std::span<uint8_t> out) const {
     ssize_t count = 0;
     do {
-      count = ::read(descriptor_, out.data(), out.size());
+      count = pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
     } while (count < 0 && errno == EINTR);
     return count < 0 ? 0 : static_cast<size_t>(count);
+  }
+  // Of what can be read.
+  Digest hash() const {
+    std::vector<uint8_t> piece(kPieceBytes);
+    Hasher hasher;
+    uint64_t at = 0;
+    while (const size_t count = read(at, piece)) {
+      hasher.update({piece.data(), count});
+      at += count;
+    }
+    return hasher.finish();
   }
 
  private:
@@ -71,19 +83,23 @@ struct Copy {
   StoredFile stored;
 };
 
-// Nothing when the source cannot be read.
+Result<uint64_t> append(const OpenFile& source, AtomicFile& file) {
+  std::vector<uint8_t> piece(kPieceBytes);
+  while (const size_t count = source.read(file.written_bytes(), piece)) TIFFIN_TRY(file.write({piece.data(), count}));
+  return file.written_bytes();
+}
+
+// Hashes and copies at the same time. Nothing when the source cannot be read.
 Result<std::optional<Copy>> copy_file(const std::string& from, const std::string& to, bool is_executable) {
-  constexpr size_t kPieceBytes = 1 << 18;  // stays in a core's own cache between hashing and writing
   const OpenFile source(from);
   if (source.size() < 0) return std::optional<Copy>();
   TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(to.c_str(), is_executable));
-  std::vector<uint8_t> piece(kPieceBytes);
-  Hasher hasher;
-  while (const size_t count = source.read(piece)) {
-    hasher.update({piece.data(), count});
-    TIFFIN_TRY(file.write({piece.data(), count}));
-  }
-  const StoredFile stored{file.written_bytes(), hasher.finish()};
+  StoredFile stored;
+  std::thread hashing([&] { stored.digest = source.hash(); });
+  Result<uint64_t> copied = append(source, file);
+  hashing.join();
+  if (!copied.has_value()) return copied.take_error();
+  stored.bytes = *copied;
   return std::optional<Copy>(Copy{std::move(file), stored});
 }
 
@@ -133,7 +149,7 @@ std::optional<CompileCache::Entry> CompileCache::read_entry(const Digest& key) c
   const int64_t size = file.size();
   if (size < static_cast<int64_t>(sizeof(EntryHeader)) || size > static_cast<int64_t>(kMaxEntryBytes)) return std::nullopt;
   std::vector<uint8_t> bytes(static_cast<size_t>(size));
-  if (file.read(bytes) != bytes.size()) return std::nullopt;
+  if (file.read(0, bytes) != bytes.size()) return std::nullopt;
   EntryHeader header;
   memcpy(&header, bytes.data(), sizeof(header));
   const Digest digest = entry_digest(bytes);
