@@ -11,12 +11,11 @@
 namespace tiffin::graph {
 namespace {
 
-constexpr int kMaxDepth = 32;                            // of bodies within bodies
-constexpr uint64_t kMaxFilledBytes = uint64_t{1} << 32;  // what fill and random may make from a few characters
+constexpr int kMaxDepth = 32;  // of bodies within bodies
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : lexer_(text) {}
+  Parser(std::string_view text, uint64_t max_tensor_bytes) : lexer_(text), max_tensor_bytes_(max_tensor_bytes) {}
 
   Result<std::shared_ptr<Graph>> parse_whole() {
     TIFFIN_TRY(advance());
@@ -61,6 +60,7 @@ class Parser {
   Status define(const Graph& graph, const Token& token) const;
 
   Lexer lexer_;
+  uint64_t max_tensor_bytes_;
   Token token_;
   std::vector<ValueId> outputs_;
   std::vector<std::string> output_names_;
@@ -384,7 +384,7 @@ Result<Tensor> Parser::parse_data(const Type& type) {
     return text_error(begin.line, begin.column, "a tensor of type %s, expected numbers for all dimensions", to_string(type).c_str());
   const int64_t count = type.num_elements();
   uint64_t size = 0;
-  if (count < 0 || !storage_bytes(type.dtype, static_cast<uint64_t>(count), &size) || size > kMaxFilledBytes) {
+  if (count < 0 || !storage_bytes(type.dtype, static_cast<uint64_t>(count), &size) || size > max_tensor_bytes_) {
     return text_error(begin.line, begin.column, "a tensor of type %s, which text cannot hold", to_string(type).c_str());
   }
   std::vector<uint8_t> bytes;
@@ -451,8 +451,8 @@ Status Parser::parse_raw(std::vector<uint8_t>* out) {
 
 }  // namespace
 
-Result<Graph> parse_graph(std::string_view text) {
-  TIFFIN_ASSIGN_OR_RETURN(std::shared_ptr<Graph> graph, Parser(text).parse_whole());
+Result<Graph> parse_graph(std::string_view text, uint64_t max_tensor_bytes) {
+  TIFFIN_ASSIGN_OR_RETURN(std::shared_ptr<Graph> graph, Parser(text, max_tensor_bytes).parse_whole());
   return std::move(*graph);
 }
 
