@@ -183,6 +183,12 @@ def test_two_models_side_by_side(forms, artifact_of, under_fire):
 
 # ---- strange places ----
 
+def test_a_model_beyond_four_gibibytes_of_a_file(forms, under_fire, tmp_path):
+    """Places and lengths have 64 bits everywhere. test_traps.py has a model that large."""
+    for name in ("native.so", "native.tar"):
+        under_fire("far", forms / name, tmp_path / "scratch")
+
+
 def test_locale_with_a_decimal_comma(zoo, artifact_of, tiffin, tmp_path):
     """Numbers are written and read with a point, whatever the user's locale says."""
     comma = {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8", "LC_NUMERIC": "de_DE.UTF-8"}

@@ -5,6 +5,7 @@
  *   under_fire threads COUNT MODEL                 as many threads run one module at once
  *   under_fire unload MODEL                        frees the module while its executors run
  *   under_fire two MODEL OTHER                     two models side by side, alternating
+ *   under_fire far MODEL SCRATCH                   the model as a part of the file SCRATCH, 5 GiB from its beginning
  * Ends with 0, or tells what went wrong. Linked with --wrap for the functions below, so that it can count and refuse them. */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -285,6 +286,30 @@ static int run_two(const char* model, const char* other) {
   return 0;
 }
 
+/* The copy lies behind a hole, which takes no disk. */
+static int run_far_away(const char* model, const char* scratch) {
+  static result wanted, seen;
+  static char content[1 << 22];
+  const uint64_t offset = (uint64_t)5 << 30;
+  const use what = {.model = model, .threads = 1};
+  if (failed(use_once(&what, &wanted), "alone")) return 1;
+  FILE *from = fopen(model, "rb"), *to = fopen(scratch, "wb+");
+  if (from == NULL || to == NULL) return perror("files"), 1;
+  const size_t length = fread(content, 1, sizeof content, from);
+  const int is_written = fseeko(to, (off_t)offset, SEEK_SET) == 0 && fwrite(content, 1, length, to) == length && fflush(to) == 0;
+  if (!is_written) return perror("scratch"), 1;
+  tiffin_module* module = NULL;
+  tiffin_executor* executor = NULL;
+  if (failed(tiffin_module_load_descriptor(TIFFIN_ABI_VERSION, fileno(to), offset, length, NULL, &module), "load")) return 1;
+  fclose(from);
+  fclose(to);
+  if (failed(tiffin_executor_create(module, tiffin_module_function_name(module, 0), NULL, &executor), "executor")) return 1;
+  if (failed(run_once(executor, &seen), "run")) return 1;
+  tiffin_executor_free(executor);
+  tiffin_module_free(module);
+  return differs(&wanted, &seen);
+}
+
 int main(int count, char** words) {
   const char* mode = count > 2 ? words[1] : "";
   if (strcmp(mode, "allocations") == 0) {
@@ -295,6 +320,7 @@ int main(int count, char** words) {
   if (strcmp(mode, "reload") == 0) return reload(atol(words[2]), &last);
   if (strcmp(mode, "threads") == 0) return run_in_threads(atol(words[2]), &last, 0);
   if (strcmp(mode, "unload") == 0) return run_in_threads(8, &last, 1);
+  if (strcmp(mode, "far") == 0) return run_far_away(words[2], words[count - 1]);
   if (strcmp(mode, "two") == 0) return run_two(words[2], words[count - 1]);
   fprintf(stderr, "usage: see the head of the source\n");
   return 2;
