@@ -128,6 +128,12 @@ double error_of_activation(const Operation& at) {
   return std::min(x.error, x.relative() * at.out.rms * 1.1);
 }
 
+// Flat where the operand is large, which is where errors would count most in a product with it.
+double error_of_saturation(const Operation& at, double steepest) {
+  const Estimate& x = at.operands[0];
+  return x.error * steepest / std::max(1.0, x.rms * x.rms) + 2 * at.roundoff() * at.out.rms;
+}
+
 double error_of_normalisation(const Operation& at) {
   const Estimate& x = at.operands[0];
   const double gain = x.spread > 0 ? std::max(1.0, x.rms / x.spread) : 1;
@@ -237,7 +243,11 @@ double error_of(const Operation& at) {
       return error_of_activation(at);
     case Op::Sigmoid:
     case Op::HardSigmoid:
-      return at.operands[0].error / 4 + 2 * at.roundoff() * at.out.rms;
+      return error_of_saturation(at, 0.25);
+    case Op::Tanh:
+    case Op::Softsign:
+    case Op::Erf:
+      return error_of_saturation(at, 1.0);
     case Op::Sqrt:
       return at.operands[0].relative() / 2 * at.out.rms;
     case Op::Max:
