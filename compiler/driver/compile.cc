@@ -170,9 +170,9 @@ class VariantCompiler {
 
  private:
   Status join(const plan::Plan& plan, artifact::Contents contents) {
+    contents.embed_params = options_.embed_params;
     if (!state_.contents.code.empty()) return artifact::join(state_.contents, std::move(contents));
     state_.contents = std::move(contents);
-    state_.contents.embed_params = options_.embed_params;
     for (const plan::Parameter& parameter : plan.storage.parameters) state_.params.emplace_back(parameter.name, parameter.tensor);
     return {};
   }
