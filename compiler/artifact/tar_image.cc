@@ -51,7 +51,7 @@ class Builder {
     at_ = image_.header_offset + table_bytes;
     pad();
     for (const TextMember& text : texts) {
-      begin_member(text.path, text.text.size(), kBlock);
+      begin_member(text.path, text.text.size(), text.text.size() < TIFFIN_PAGE_BYTES ? kBlock : TIFFIN_PAGE_BYTES);
       append(text.text.data(), text.text.size());
       pad();
     }
