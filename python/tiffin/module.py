@@ -122,7 +122,7 @@ def load_module(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryv
         raise invalid_argument(f"trust is {trust!r}, expected is 'native', 'data' or 'signed'")
     if trust != "signed" and (key is not None or min_release != 0):
         raise invalid_argument(f"a key or a release is given, but trust is {trust!r}", "write trust=\"signed\", or leave them out")
-    keys = [] if key is None else [key] if isinstance(key, (str, os.PathLike)) else list(key)
+    keys = [] if key is None else list(key) if isinstance(key, (list, tuple)) else [key]
     options = _runtime.LoadOptions(verify, bool(copy), bool(strict), trust, [path(name, "the key's name") for name in keys],
                                    number(min_release, "min_release", 0, 2**64 - 1))
     if isinstance(source, (str, os.PathLike)):
