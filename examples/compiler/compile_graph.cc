@@ -33,6 +33,6 @@ int main(int count, char** words) {
   const auto module = tiffin::driver::compile_graph(std::move(*graph), {.name = "perceptron"}, {});
   if (!module.has_value()) return report(module.error());
   if (const tiffin::Status written = module->export_library(words[1]); !written.is_ok()) return report(written);
-  std::cout << words[1] << ": " << module->target() << ", " << module->code_bytes() << " bytes of code\n";
+  std::cout << words[1] << ": " << module->targets().front() << ", " << module->code_bytes() << " bytes of code\n";
   return 0;
 }
