@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// `verify`: every byte of an artifact against the digests it carries, and a parameter file against the artifact.
+// `verify`: every byte of an artifact against the digests it carries, a parameter file against the artifact, and golden cases against what is
+// computed here.
 #include <cinttypes>
 #include <cstdio>
 
+#include "base/artifact_layout.h"
 #include "base/text.h"
 #include "tools/commands/byte_file.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/json_output.h"
 #include "tools/commands/open_artifact.h"
+#include "tools/commands/signature.h"
+#include "tools/commands/verify_golden.h"
 #include "tools/commands/verify_params.h"
+#include "tools/commands/verify_texts.h"
 
 namespace tiffin::tools {
 namespace {
@@ -18,6 +23,10 @@ struct Verdict {
   Text failed;  // names, NUL separated
   size_t failed_count = 0;
   bool is_rewritten = false;
+  bool is_folder = false;
+  SignatureReport signature;
+  GoldenAnswer golden;
+  bool is_ok() const { return failed_count == 0 && golden.verdict.failure.is_ok(); }
 };
 
 Status add_failure(Verdict& verdict, std::string_view name, const Status& reason) {
@@ -37,6 +46,7 @@ Status note(Verdict& verdict, std::string_view name, Status status) {
 }
 
 Status check_file(const runtime::Container& container, Verdict& verdict) {
+  if (container.is_folder()) return {};
   const char* path = container.source().name();
   TIFFIN_ASSIGN_OR_RETURN(const Digest actual, container.hash_file());
   if (actual == container.file_digest()) return note(verdict, "file", {});
@@ -52,29 +62,58 @@ Status check_file(const runtime::Container& container, Verdict& verdict) {
                     to_text(container.file_digest()).text));
 }
 
+// A case that fails is an answer, and so are cases that cannot be read although their digest holds.
+Status check_golden(const Arguments& arguments, const runtime::Artifact& artifact, Verdict& verdict) {
+  Status status = verify_golden(arguments, artifact, &verdict.golden);
+  const Status& failure = verdict.golden.verdict.failure;
+  if (status.is_ok() && !failure.is_ok()) report_reason(failure.code(), failure.message(), failure.remedy());
+  if (status.is_ok()) return {};
+  return status.code() == Code::NotAnArtifact ? add_failure(verdict, "golden", status) : std::move(status);
+}
+
+// An artifact that is not signed, or by another key, is an answer; a file that is no key, or a build that knows no signatures, is none.
+Status check_signature(const Arguments& arguments, const runtime::Container& container, Verdict& verdict) {
+  Status status = examine_signature(container, arguments.keys.span(), &verdict.signature);
+  if (arguments.keys.empty() || (!status.is_ok() && status.code() != Code::SignatureInvalid)) return status;
+  return note(verdict, "signature", std::move(status));
+}
+
 Status verify_all(const Arguments& arguments, Verdict& verdict) {
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(arguments.file));
   Result<runtime::Container> opened = runtime::Container::open(std::move(source), runtime::VerifyLevel::None);
   // A header that contradicts its digest is an answer; a file that is no artifact is none.
   if (!opened.has_value()) return opened.error().code() == Code::DigestMismatch ? note(verdict, "header", opened.take_error()) : opened.take_error();
   verdict.checked += 1;
-  const runtime::Container container = std::move(opened).value();
-  for (const runtime::Section& section : container.sections()) TIFFIN_TRY(note(verdict, section.name, container.check_section(section)));
+  verdict.is_folder = opened->is_folder();
+  runtime::Container container = std::move(opened).value();
+  TIFFIN_ASSIGN_OR_RETURN(verdict.golden.verdict.cases, runtime::golden_case_count(container));
+  for (const runtime::Section& section : container.sections()) {
+    // Attachments of a bundle have a place once the manifest is read.
+    if (!is_attachment(section.kind)) TIFFIN_TRY(note(verdict, section.name, container.check_section(section)));
+  }
+  if (container.is_enclosed()) TIFFIN_TRY(note(verdict, "program", container.check_program()));
   TIFFIN_TRY(check_file(container, verdict));
+  TIFFIN_TRY(check_signature(arguments, container, verdict));
   const bool sections_hold = verdict.failed_count == 0 || (verdict.failed_count == 1 && verdict.is_rewritten);
   if (!sections_hold) return {};
   Result<runtime::Artifact> artifact = open_artifact(arguments.file, runtime::VerifyLevel::None);
   if (!artifact.has_value()) return note(verdict, "contents", artifact.take_error());
-  if (arguments.params != nullptr) {
-    TIFFIN_TRY(note(verdict, "params", verify_params(*artifact, arguments.params, arguments.new_weights)));
+  for (const runtime::Section& section : artifact->container().sections()) {
+    if (is_attachment(section.kind)) TIFFIN_TRY(note(verdict, section.name, artifact->container().check_section(section)));
   }
-  return {};
+  TIFFIN_TRY(note(verdict, "texts", verify_texts(*artifact, container)));
+  if (arguments.params != nullptr) {
+    const size_t before = verdict.failed_count;
+    TIFFIN_TRY(note(verdict, "params", verify_params(*artifact, arguments.params, arguments.new_weights)));
+    if (verdict.failed_count > before) return {};
+  }
+  return check_golden(arguments, *artifact, verdict);
 }
 
 Status print_json(const Verdict& verdict) {
   JsonOutput out(stdout);
   out.begin_object();
-  out.boolean("ok", verdict.failed_count == 0);
+  out.boolean("ok", verdict.is_ok());
   out.begin_object("digests");
   out.number("checked", verdict.checked);
   out.begin_array("failed");
@@ -86,14 +125,10 @@ Status print_json(const Verdict& verdict) {
   }
   out.end_array();
   out.end_object();
-  out.begin_object("golden");
-  out.number("cases", 0);
-  out.number("passed", 0);
-  out.null("worst_ulp");
-  out.null("first_bad_kernel");
-  out.end_object();
-  out.null("signature");
+  write_golden(out, verdict.golden);
+  write_signature(out, verdict.signature, true);
   out.boolean("rewritten", verdict.is_rewritten);
+  out.boolean("file_digest", !verdict.is_folder);
   out.end_object();
   return out.finish();
 }
@@ -106,11 +141,14 @@ Result<int> verify_artifact(const Arguments& arguments) {
   if (arguments.json) {
     TIFFIN_TRY(print_json(verdict));
   } else if (!arguments.quiet) {
-    printf("%s: %s, %" PRIu64 " digests checked, %zu failed\n", arguments.file, verdict.failed_count == 0 ? "ok" : "not ok", verdict.checked,
+    printf("%s: %s, %" PRIu64 " digests checked, %zu failed", arguments.file, verdict.is_ok() ? "ok" : "not ok", verdict.checked,
            verdict.failed_count);
+    print_golden(verdict.golden);
+    if (verdict.signature.is_valid) printf("; signed: %s", signature_text(*verdict.signature.signature).text);
+    printf("%s\n", verdict.is_folder ? "; a folder has no digest of the whole file" : "");
     TIFFIN_TRY(flush_output());
   }
-  return verdict.failed_count == 0 ? 0 : 1;
+  return verdict.is_ok() ? 0 : 1;
 }
 
 }  // namespace tiffin::tools
