@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
@@ -37,12 +38,13 @@ struct EntryHeader {
 
 class OpenFile {
  public:
-  explicit OpenFile(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  explicit OpenFile(const std::string& path, int mode = O_RDONLY) : descriptor_(::open(path.c_str(), mode | O_CLOEXEC)) {}
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
   ~OpenFile() {
     if (descriptor_ >= 0) close(descriptor_);
   }
+  int descriptor() const { return descriptor_; }
   // Bytes of a regular file; -1 for anything else.
   int64_t size() const {
     struct stat status {};
@@ -83,7 +85,26 @@ struct Copy {
   StoredFile stored;
 };
 
-Result<uint64_t> append(const OpenFile& source, AtomicFile& file) {
+// From file to file within the kernel, which file systems that share extents do without copying. False where it cannot be done so, and nothing is
+// written; else `out_bytes` were.
+Result<bool> copy_in_kernel(const OpenFile& source, const AtomicFile& file, const std::string& path, uint64_t* out_bytes) {
+  const OpenFile target(file.temporary_path(), O_WRONLY);
+  off_t from = 0, to = 0;
+  ssize_t count = 1;
+  while (count != 0) {
+    count = copy_file_range(source.descriptor(), &from, target.descriptor(), &to, size_t{1} << 30, 0);
+    if (count >= 0 || errno == EINTR) continue;
+    if (to == 0) return false;
+    return error(Code::Io, "cannot write '%s': %s", path.c_str(), strerror(errno));
+  }
+  *out_bytes = static_cast<uint64_t>(to);
+  return true;
+}
+
+Result<uint64_t> append(const OpenFile& source, AtomicFile& file, const std::string& path) {
+  uint64_t bytes = 0;
+  TIFFIN_ASSIGN_OR_RETURN(const bool is_copied, copy_in_kernel(source, file, path, &bytes));
+  if (is_copied) return bytes;
   std::vector<uint8_t> piece(kPieceBytes);
   while (const size_t count = source.read(file.written_bytes(), piece)) TIFFIN_TRY(file.write({piece.data(), count}));
   return file.written_bytes();
@@ -96,7 +117,7 @@ Result<std::optional<Copy>> copy_file(const std::string& from, const std::string
   TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(to.c_str(), is_executable));
   StoredFile stored;
   std::thread hashing([&] { stored.digest = source.hash(); });
-  Result<uint64_t> copied = append(source, file);
+  Result<uint64_t> copied = append(source, file, to);
   hashing.join();
   if (!copied.has_value()) return copied.take_error();
   stored.bytes = *copied;
