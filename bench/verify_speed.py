@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the speed of `tiffin-run verify` with the hash library's own on the same file in the page cache.
+"""Compares a load with `--verify all` and the command `verify` with the hash library's own speed on the same file in the page cache.
 
     verify_speed.py FILE [--build build/release] [--rounds 7]
 
-Rounds alternate and the minima count. `verify` reads a file twice over: the digest of each section, and the digest of the whole; what is compared is
-the bytes hashed in a second. FILE should hold 100 MB of weights or more. Exit status 1 below 0.8 of the library's speed.
+Rounds alternate and the minima count. The command hashes a file twice over: each section, and the whole. FILE, which carries its weights, should have 100 MB
+or more. Exit status 1 when the load is below 0.8 of the library's speed.
 """
 import argparse
+import json
 import subprocess
 import sys
 import time
@@ -22,17 +23,17 @@ def main():
     parser.add_argument("--build", default="build/release", type=Path)
     parser.add_argument("--rounds", default=7, type=int)
     options = parser.parse_args()
-    size, ours, theirs = options.file.stat().st_size, [], []
+    program, size, loads, commands, theirs = options.build / "bin" / "tiffin-run", options.file.stat().st_size, [], [], []
     for _ in range(options.rounds):
         start = time.perf_counter()
-        subprocess.run([options.build / "bin" / "tiffin-run", "verify", options.file], check=True, stdout=subprocess.DEVNULL)
-        ours.append(time.perf_counter() - start)
+        subprocess.run([program, "verify", options.file], check=True, stdout=subprocess.DEVNULL)
+        commands.append(time.perf_counter() - start)
+        words = [program, "bench", options.file, "--verify", "all", "--fill", "zeros", "--warmup", "0", "--repeat", "1", "--json"]
+        loads.append(json.loads(subprocess.run(words, check=True, capture_output=True).stdout)["load_ms"] / 1e3)
         theirs.append(float(subprocess.run([options.build / "bench" / "hash_speed", options.file, "1"], check=True, capture_output=True, text=True).stdout))
-    speed = 1e-9 * size / min(theirs)
-    print(f"the hash library: {speed:.2f} GB/s")
-    for name, passes in (("verify, a file read once", 1), ("verify, bytes hashed", 2)):
-        print(f"{name}: {1e-9 * passes * size / min(ours):.2f} GB/s, {passes * min(theirs) / min(ours):.2f} of it")
-    return 1 if 2 * min(theirs) / min(ours) < TO_REACH else 0
+    for name, seconds in (("the hash library", theirs), ("load with --verify all", loads), ("verify, which hashes all twice", commands)):
+        print(f"{name}: {1e-9 * size / min(seconds):.2f} GB/s, {min(theirs) / min(seconds):.2f} of the library's speed")
+    return 1 if min(theirs) / min(loads) < TO_REACH else 0
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ LONG_RUN = ("--fill", "random:1", "--threads", 1, "--warmup", 0, "--seconds", 2)
 @pytest.fixture(scope="module")
 def under_fire():
     """Starts the C program of test/under_fire; its output, and no failure."""
-    program = Path(os.environ["TIFFIN_BIN"]).parent / "test" / "under_fire"
+    program = Path(os.environ["TIFFIN_BIN"]).parent / "test" / "under_fire" / "under_fire"
 
     def start(*words):
         done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, timeout=300)
