@@ -294,7 +294,10 @@ void ErrorEstimate::observe(const Node& node, std::span<const Tensor> inputs, st
 tiffin_golden_tolerance tolerance_of(DType dtype, const Estimate& estimate) {
   constexpr double kSafety = 8, kMostRelative = 0.25;
   if (!(estimate.error > 0)) return {0, 0, 0};
-  const double absolute = std::min(kSafety * estimate.error, 1e30);
+  // An estimate beyond the tensor's own scale says nothing any more; what is left of a cancellation may still be rounding alone.
+  constexpr double kMostOfScale = 4;
+  const double most = estimate.rms > 0 ? kMostOfScale * estimate.rms : 1e30;
+  const double absolute = std::min(kSafety * estimate.error, most);
   if (!is_standard_float(dtype)) return {0, 0, std::max(1.0, std::floor(absolute))};
   const double least = kSafety * unit_roundoff(dtype);
   return {4, std::clamp(kSafety * estimate.relative(), least, kMostRelative), absolute};
