@@ -178,8 +178,8 @@ double largest_error(const Operation& at) {
   return error;
 }
 
-double error_of(const Operation& at) {
-  switch (at.node.op) {
+bool is_product(Op op) {
+  switch (op) {
     case Op::MatMul:
     case Op::PackedMatMul:
     case Op::Gemm:
@@ -189,7 +189,15 @@ double error_of(const Operation& at) {
     case Op::BlockedDepthwiseConv:
     case Op::MatMulInteger:
     case Op::ConvInteger:
-      return error_of_product(at);
+      return true;
+    default:
+      return false;
+  }
+}
+
+double error_of(const Operation& at) {
+  if (is_product(at.node.op)) return error_of_product(at);
+  switch (at.node.op) {
     case Op::ReduceSum:
     case Op::ReduceL1:
     case Op::ReduceSumSquare:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack_weights and block_channels: what each rule makes. That results stay the same is shown by test/kernels/families_test.cc, with kernels, since
-// the reference does not evaluate the operators of blocked layouts.
+// pack_weights and block_channels: what each rule makes. That results stay the same is shown by test/kernels/families_test.cc, with kernels.
 #include "compiler/passes/block_channels.h"
 #include "compiler/passes/equivalence_case.h"
 #include "compiler/passes/fold_constants.h"
