@@ -15,7 +15,7 @@ from program import assert_close, execute, same_bits
 
 SYSTEM_ROOT = "/usr/aarch64-linux-gnu"
 AARCH64 = ("--target", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72")
-MODELS = ("mlp", "mlp_mnist", "conv_net", "unet", "recurrent", "transformer")
+MODELS = ("mlp", "mlp_mnist", "unet", "recurrent", "transformer")
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the tests' own machine is no x86-64 one")
 
 
