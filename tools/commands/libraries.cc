@@ -85,6 +85,9 @@ const char* Search::try_folders(const char* folders, const char* name, std::stri
       front = origin.empty() ? std::string_view("./") : origin;
       folder.remove_prefix(word.size());
     }
+    // "$ORIGIN/lib" has a '/' of its own.
+    while (front.size() > 1 && front.back() == '/') front.remove_suffix(1);
+    while (folder.size() > 1 && folder.back() == '/') folder.remove_suffix(1);
     char path[kPathBytes];
     const int length = snprintf(path, sizeof path, "%.*s%.*s/%s", static_cast<int>(front.size()), front.data(), static_cast<int>(folder.size()),
                                 folder.data(), name);
