@@ -13,6 +13,9 @@ namespace tiffin::fuzz {
 // breaks its word; memory errors are the sanitizers' to find. Deterministic.
 bool accepts(std::span<const uint8_t> bytes);
 
+// True when single inputs are replayed: then everything is done with each of them, while a campaign does what is slow with some.
+bool is_replay();
+
 // Aborts unless the condition holds.
 inline void require(bool condition, const char* what) {
   if (condition) return;
