@@ -112,7 +112,8 @@ class [[nodiscard]] Result {
   T* operator->() { return &storage_.value; }
   const T* operator->() const { return &storage_.value; }
   const Status& error() const { return storage_.failure; }
-  Status take_error() { return std::move(storage_.failure); }
+  // A success when there is a value.
+  Status take_error() { return has_value_ ? Status() : std::move(storage_.failure); }
 
  private:
   union Storage {

@@ -34,5 +34,13 @@ TEST(Status, SuccessTakesNoDetails) {
 
 TEST(Status, AnEmptyListAddsNothing) { EXPECT_EQ(error(Code::Io, "x").with_details("keys", {}).detail_count(), 0u); }
 
+TEST(Result, GivesNoErrorWhereThereIsAValue) {
+  Result<int> result = 3;
+  EXPECT_TRUE(result.take_error().is_ok());
+  EXPECT_EQ(result.value(), 3);
+  Result<int> failed = error(Code::Io, "x");
+  EXPECT_EQ(failed.take_error().code(), Code::Io);
+}
+
 }  // namespace
 }  // namespace tiffin
