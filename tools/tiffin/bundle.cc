@@ -9,9 +9,9 @@
 
 #include "compiler/artifact/write_artifact.h"
 #include "compiler/driver/creation_time.h"
-#include "tools/commands/arguments.h"
 #include "tools/commands/json_output.h"
 #include "tools/tiffin/interruption.h"
+#include "tools/tiffin/parse_words.h"
 #include "tools/tiffin/read_contents.h"
 #include "tools/tiffin/subcommands.h"
 
@@ -56,20 +56,8 @@ int bundle_command(int count, char** words) {
   app.add_option("ARTIFACT", parsed.inputs, "artifacts: .so, .tar or folders")->required();
   app.add_flag("--json", parsed.json, "print one JSON object");
   app.add_flag("--quiet", parsed.quiet, "print nothing");
-  try {
-    app.parse(count, words);
-  } catch (const CLI::CallForHelp&) {
-    fputs(app.help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::ParseError& failure) {
-    report_failure(error(Code::InvalidArgument, "%s", failure.what()), asks_for_json(count, words));
-    fputs(app.help().c_str(), stderr);
-    return 2;
-  }
-  const Status status = bundle(parsed);
-  if (status.is_ok()) return 0;
-  report_failure(status, parsed.json);
-  return 3;
+  if (const std::optional<int> done = parse_words(app, count, words)) return *done;
+  return exit_status(bundle(parsed), parsed.json);
 }
 
 }  // namespace tiffin::tools

@@ -5,12 +5,10 @@
 #include <cstdio>
 
 #include "tools/commands/arguments.h"
-#include "tools/commands/json_output.h"
+#include "tools/tiffin/parse_words.h"
 
 namespace tiffin::tools {
 namespace {
-
-constexpr int kWrongUsage = 2;
 
 // Texts that are read after CLI11 is done, because their errors are ours.
 struct RawWords {
@@ -85,12 +83,6 @@ Status read_raw_words(const RawWords& raw, CompileWords* words) {
   return {};
 }
 
-int wrong_usage(const CLI::App& app, const Status& status, bool json) {
-  report_failure(status, json);
-  fputs(app.help().c_str(), stderr);
-  return kWrongUsage;
-}
-
 }  // namespace
 
 Status add_dim(const std::string& word, driver::CompileOptions* options) {
@@ -111,15 +103,9 @@ ParsedWords parse_compile_words(int count, char** words) {
   RawWords raw;
   CLI::App app("Compiles an ONNX model into one file.", "tiffin compile");
   define_options(app, parsed.words, raw);
-  try {
-    app.parse(count, words);
-  } catch (const CLI::CallForHelp&) {
-    fputs(app.help().c_str(), stdout);
+  if (const std::optional<int> done = parse_words(app, count, words)) {
     parsed.is_done = true;
-    return parsed;
-  } catch (const CLI::ParseError& failure) {
-    parsed.is_done = true;
-    parsed.exit_status = wrong_usage(app, error(Code::InvalidArgument, "%s", failure.what()), asks_for_json(count, words));
+    parsed.exit_status = *done;
     return parsed;
   }
   const Status status = read_raw_words(raw, &parsed.words);

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tools/commands/arguments.h"
 #include "tools/commands/json_output.h"
 #include "tools/commands/open_artifact.h"
 #include "tools/tiffin/compare_artifacts.h"
+#include "tools/tiffin/parse_words.h"
 #include "tools/tiffin/subcommands.h"
 
 namespace tiffin::tools {
@@ -82,20 +82,9 @@ int diff_command(int count, char** words) {
   app.add_option("A", before, "an artifact")->required();
   app.add_option("B", after, "another artifact")->required();
   app.add_flag("--json", json, "print one JSON object");
-  try {
-    app.parse(count, words);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return 0;
-  } catch (const CLI::ParseError& failure) {
-    report_failure(error(Code::InvalidArgument, "%s", failure.what()), asks_for_json(count, words));
-    fputs(app.help().c_str(), stderr);
-    return 2;
-  }
-  const Result<int> done = diff(before, after, json);
-  if (done.has_value()) return *done;
-  report_failure(done.error(), json);
-  return 3;
+  if (const std::optional<int> done = parse_words(app, count, words)) return *done;
+  Result<int> answer = diff(before, after, json);
+  return answer.has_value() ? *answer : exit_status(answer.error(), json);
 }
 
 }  // namespace tiffin::tools

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/artifact/choose_variant.h"
-#include "tools/commands/arguments.h"
 #include "tools/commands/json_output.h"
 #include "tools/tiffin/interruption.h"
+#include "tools/tiffin/parse_words.h"
 #include "tools/tiffin/subcommands.h"
 
 namespace tiffin::tools {
@@ -97,25 +97,10 @@ int export_command(int count, char** words) {
   app.add_option("--name", parsed.name, "call it NAME_tiffin in C, instead of by the network's name");
   app.add_flag("--json", parsed.json, "print one JSON object");
   app.add_flag("--quiet", parsed.quiet, "print nothing");
-  Status status;
-  try {
-    app.parse(count, words);
-    status = check_words(parsed);
-  } catch (const CLI::CallForHelp&) {
-    fputs(app.help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::ParseError& failure) {
-    status = error(Code::InvalidArgument, "%s", failure.what());
-  }
-  if (!status.is_ok()) {
-    report_failure(status, asks_for_json(count, words));
-    fputs(app.help().c_str(), stderr);
-    return 2;
-  }
-  status = run_export(parsed);
-  if (status.is_ok()) return 0;
-  report_failure(status, parsed.json);
-  return 3;
+  if (const std::optional<int> done = parse_words(app, count, words)) return *done;
+  const Status usage = check_words(parsed);
+  if (!usage.is_ok()) return wrong_usage(app, usage, parsed.json);
+  return exit_status(run_export(parsed), parsed.json);
 }
 
 }  // namespace tiffin::tools

@@ -14,10 +14,10 @@
 
 #include "base/ed25519/key_file.h"
 #include "compiler/driver/creation_time.h"
-#include "tools/commands/arguments.h"
 #include "tools/commands/json_output.h"
 #include "tools/commands/signature.h"
 #include "tools/tiffin/interruption.h"
+#include "tools/tiffin/parse_words.h"
 #include "tools/tiffin/sign_artifact.h"
 #include "tools/tiffin/subcommands.h"
 
@@ -119,25 +119,6 @@ Status sign_file(const SignWords& words) {
   return flush_output();
 }
 
-// Parses the words, then does the work; exit statuses as everywhere.
-template <class Work>
-int run(CLI::App& app, int count, char** words, const bool& json, Work work) {
-  try {
-    app.parse(count, words);
-  } catch (const CLI::CallForHelp&) {
-    fputs(app.help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::ParseError& failure) {
-    report_failure(error(Code::InvalidArgument, "%s", failure.what()), asks_for_json(count, words));
-    fputs(app.help().c_str(), stderr);
-    return 2;
-  }
-  const Status status = work();
-  if (status.is_ok()) return 0;
-  report_failure(status, json);
-  return 3;
-}
-
 }  // namespace
 
 int keys_command(int count, char** words) {
@@ -150,7 +131,8 @@ int keys_command(int count, char** words) {
   make->add_option("NAME", parsed.name, "path without suffix")->required();
   make->add_flag("--json", parsed.json, "print one JSON object");
   make->add_flag("--quiet", parsed.quiet, "print nothing");
-  return run(app, count, words, parsed.json, [&] { return make_keys(parsed); });
+  if (const std::optional<int> done = parse_words(app, count, words)) return *done;
+  return exit_status(make_keys(parsed), parsed.json);
 }
 
 int sign_command(int count, char** words) {
@@ -163,7 +145,8 @@ int sign_command(int count, char** words) {
       ->check(CLI::Range(uint64_t{0}, uint64_t{INT64_MAX}));
   app.add_flag("--json", parsed.json, "print one JSON object");
   app.add_flag("--quiet", parsed.quiet, "print nothing");
-  return run(app, count, words, parsed.json, [&] { return sign_file(parsed); });
+  if (const std::optional<int> done = parse_words(app, count, words)) return *done;
+  return exit_status(sign_file(parsed), parsed.json);
 }
 
 }  // namespace tiffin::tools

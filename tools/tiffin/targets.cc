@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/codegen/target.h"
-#include "tools/commands/arguments.h"
 #include "tools/commands/json_output.h"
+#include "tools/tiffin/parse_words.h"
 #include "tools/tiffin/subcommands.h"
 
 namespace tiffin::tools {
@@ -71,20 +71,8 @@ int targets_command(int count, char** words) {
   bool json = false;
   CLI::App app("Lists the targets that models can be compiled for.", "tiffin targets");
   app.add_flag("--json", json, "print one JSON object");
-  try {
-    app.parse(count, words);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return 0;
-  } catch (const CLI::ParseError& failure) {
-    report_failure(error(Code::InvalidArgument, "%s", failure.what()), asks_for_json(count, words));
-    fputs(app.help().c_str(), stderr);
-    return 2;
-  }
-  const Status status = json ? print_json() : print_text();
-  if (status.is_ok()) return 0;
-  report_failure(status, json);
-  return 3;
+  if (const std::optional<int> done = parse_words(app, count, words)) return *done;
+  return exit_status(json ? print_json() : print_text(), json);
 }
 
 }  // namespace tiffin::tools
