@@ -60,13 +60,9 @@ class Array {
   }
 
   [[nodiscard]] bool append(const T& value) {
-    if (size_ == capacity_) {
-      const T copy = value;  // `value` may lie in this array
-      if (!reserve(capacity_ < 8 ? 8 : capacity_ + capacity_ / 2)) return false;
-      data_[size_++] = copy;
-      return true;
-    }
-    data_[size_++] = value;
+    const T copy = value;  // `value` may lie in this array
+    if (size_ == capacity_ && !reserve(capacity_ < 8 ? 8 : capacity_ + capacity_ / 2)) return false;
+    data_[size_++] = copy;
     return true;
   }
 

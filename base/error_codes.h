@@ -52,7 +52,6 @@ enum class Code : uint8_t {
 
 struct CodeRow {
   const char* name;
-  const char* meaning;
   const char* remedy;
 };
 
@@ -60,5 +59,8 @@ inline constexpr size_t kCodeCount = static_cast<size_t>(Code::Internal) + 1;
 
 // The row of a code; its texts are static.
 CodeRow code_row(Code code);
+
+// What a failure of that code says about the world, in one static line.
+const char* code_meaning(Code code);
 
 }  // namespace tiffin

@@ -17,33 +17,26 @@ constexpr uint64_t kLargeEnough = 4 << 20;
 }  // namespace
 
 Result<Mapping> Mapping::open_file(const char* path) {
-  int descriptor = -1;
+  struct Descriptor {
+    int number = -1;
+    ~Descriptor() {
+      if (number >= 0) close(number);
+    }
+  } file;
   do {
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not hang
-  } while (descriptor < 0 && errno == EINTR);
-  if (descriptor < 0) return error(Code::Io, "cannot open '%s': %s", path, strerror(errno));
+    file.number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not hang
+  } while (file.number < 0 && errno == EINTR);
+  if (file.number < 0) return error(Code::Io, "cannot open '%s': %s", path, strerror(errno));
   struct stat status;
-  if (fstat(descriptor, &status) != 0) {
-    const int reason = errno;
-    close(descriptor);
-    return error(Code::Io, "cannot read '%s': %s", path, strerror(reason));
-  }
+  if (fstat(file.number, &status) != 0) return error(Code::Io, "cannot read '%s': %s", path, strerror(errno));
   if (!S_ISREG(status.st_mode)) {
-    close(descriptor);
     return error(Code::Io, "cannot read '%s': it is %s, not a file", path, S_ISDIR(status.st_mode) ? "a folder" : "a device or pipe");
   }
   Mapping mapping;
-  if (status.st_size > 0) {
-    void* pages = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_SHARED, descriptor, 0);
-    const int reason = errno;
-    close(descriptor);
-    if (pages == MAP_FAILED) return error(reason == ENOMEM ? Code::OutOfMemory : Code::Io, "cannot map '%s': %s", path, strerror(reason));
-    mapping.data_ = static_cast<uint8_t*>(pages);
-    mapping.size_ = static_cast<size_t>(status.st_size);
-    mapping.identity_ = {status.st_dev, status.st_ino};
-  } else {
-    close(descriptor);
-  }
+  if (status.st_size == 0) return mapping;
+  void* pages = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_SHARED, file.number, 0);
+  if (pages == MAP_FAILED) return error(errno == ENOMEM ? Code::OutOfMemory : Code::Io, "cannot map '%s': %s", path, strerror(errno));
+  mapping.parts_ = {static_cast<uint8_t*>(pages), static_cast<size_t>(status.st_size), {status.st_dev, status.st_ino}};
   return mapping;
 }
 
@@ -54,23 +47,13 @@ Result<Mapping> Mapping::create_private(uint64_t size_bytes) {
   if (pages == MAP_FAILED) return error(Code::OutOfMemory, "the system gave no %llu bytes of memory", static_cast<unsigned long long>(size_bytes));
   // Large pages make filling fresh memory several times faster; where there are none, nothing is lost.
   if (size_bytes >= kLargeEnough) madvise(pages, size_bytes, MADV_HUGEPAGE);
-  mapping.data_ = static_cast<uint8_t*>(pages);
-  mapping.size_ = size_bytes;
+  mapping.parts_.data = static_cast<uint8_t*>(pages);
+  mapping.parts_.size = size_bytes;
   return mapping;
 }
 
-Mapping::Mapping(Mapping&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), identity_(other.identity_) {}
-
-Mapping& Mapping::operator=(Mapping&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  std::swap(identity_, other.identity_);
-  return *this;
-}
-
 Mapping::~Mapping() {
-  if (data_ != nullptr) munmap(data_, size_);
+  if (parts_.data != nullptr) munmap(parts_.data, parts_.size);
 }
 
 }  // namespace tiffin

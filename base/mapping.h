@@ -25,21 +25,27 @@ class Mapping {
   static Result<Mapping> create_private(uint64_t size_bytes);
 
   Mapping() = default;
-  Mapping(Mapping&& other) noexcept;
-  Mapping& operator=(Mapping&& other) noexcept;
+  Mapping(Mapping&& other) noexcept : parts_(std::exchange(other.parts_, {})) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(parts_, other.parts_);
+    return *this;
+  }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   ~Mapping();
 
-  std::span<const uint8_t> bytes() const { return {data_, size_}; }
-  const FileIdentity& identity() const { return identity_; }
+  std::span<const uint8_t> bytes() const { return {parts_.data, parts_.size}; }
+  const FileIdentity& identity() const { return parts_.identity; }
   // Only of create_private.
-  std::span<uint8_t> writable_bytes() { return {data_, size_}; }
+  std::span<uint8_t> writable_bytes() { return {parts_.data, parts_.size}; }
 
  private:
-  uint8_t* data_ = nullptr;
-  size_t size_ = 0;
-  FileIdentity identity_;
+  struct Parts {
+    uint8_t* data = nullptr;
+    size_t size = 0;
+    FileIdentity identity;
+  };
+  Parts parts_;
 };
 
 }  // namespace tiffin

@@ -97,9 +97,9 @@ Status::Parts Status::parts() const {
           entries_bytes(failure.details)};
 }
 
-Status::~Status() {
+void Status::release() {
   // The static out-of-memory failure has its message outside the block.
-  if (failure_ != nullptr && failure_->message == reinterpret_cast<const char*>(failure_ + 1)) free(failure_);
+  if (failure_->message == reinterpret_cast<const char*>(failure_ + 1)) free(failure_);
 }
 
 Code Status::code() const { return failure_ == nullptr ? Code::Ok : failure_->code; }

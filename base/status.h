@@ -30,7 +30,10 @@ class [[nodiscard]] Status {
   }
   Status(const Status&) = delete;
   Status& operator=(const Status&) = delete;
-  ~Status();
+  // Inline, so that it vanishes wherever success is known.
+  [[gnu::always_inline]] ~Status() {
+    if (failure_ != nullptr) release();
+  }
 
   bool is_ok() const { return failure_ == nullptr; }
   Code code() const;
@@ -64,6 +67,7 @@ class [[nodiscard]] Status {
   struct Failure;
   struct Parts;
   static Status make(const Parts& parts);
+  void release();
   Parts parts() const;
   Status with_entries(const char* key, std::string_view values, char mark) &&;
   explicit Status(Failure* failure) : failure_(failure) {}

@@ -36,7 +36,7 @@ void ask_machines(const Artifact& artifact) {
     const size_t best = find_best_variant(artifact, machine);
     const uint32_t count = artifact.program().variants()->size();
     require(best == SIZE_MAX || best < count, "the best variant is one of them");
-    runtime::TextBuilder text;
+    Text text;
     for (uint32_t i = 0; i < count && i < 16; ++i) explain_variant(artifact, i, best, machine, text);
     require(choose_variant(artifact, machine).has_value() == (best != SIZE_MAX), "a variant is chosen when there is one");
   }

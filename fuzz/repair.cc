@@ -56,9 +56,7 @@ std::optional<Places> Places::find(Bytes file) {
     if (!members.has_value()) return std::nullopt;
     places->members_ = std::move(members).value();
   } else {
-    auto elf = runtime::ElfImage::read(places->source_);
-    if (!elf.has_value()) return std::nullopt;
-    places->elf_ = std::move(elf).value();
+    if (!places->elf_.read(places->source_).is_ok()) return std::nullopt;
   }
   return places;
 }

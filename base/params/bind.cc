@@ -74,10 +74,7 @@ class Findings {
   }
 
  private:
-  void list(Fault fault, std::string_view name) {
-    names_[fault].add(name);
-    names_[fault].add(std::string_view("\0", 1));
-  }
+  void list(Fault fault, std::string_view name) { names_[fault].add_key(name); }
 
   Text texts_[kFaultKinds];
   Text names_[kFaultKinds];  // each name with a NUL behind it

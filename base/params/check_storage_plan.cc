@@ -3,7 +3,6 @@
 #include "base/params/plan_bounds.h"
 #include "base/params/storage_plan.h"
 #include "base/params/vector_expression.h"
-#include "base/sort.h"
 
 namespace tiffin::params {
 namespace {
@@ -101,26 +100,6 @@ Status check_stored(const abi::StoragePlan& plan, const abi::Stored& stored, Arr
   return has_steps ? check_expression(plan, stored) : Status();
 }
 
-Status check_overlap(const abi::StoragePlan& plan) {
-  Array<uint32_t> order;
-  if (!order.resize_uninitialized(plan.stored()->size())) return error(Code::OutOfMemory, "no memory for a storage plan");
-  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto& stored = *plan.stored();
-  sort(order.span(), [&stored](uint32_t a, uint32_t b) {
-    const uint64_t first = stored.Get(a)->offset();
-    const uint64_t second = stored.Get(b)->offset();
-    return first != second ? first < second : stored.Get(a)->bytes() < stored.Get(b)->bytes();
-  });
-  for (size_t i = 1; i < order.size(); ++i) {
-    const abi::Stored& before = *stored.Get(order[i - 1]);
-    const abi::Stored& after = *stored.Get(order[i]);
-    if (before.offset() + before.bytes() > after.offset()) {
-      return error(Code::InvalidParams, "stored tensors '%s' and '%s' overlap", before.name()->c_str(), after.name()->c_str());
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Status check_storage_plan(const abi::StoragePlan& plan) {
@@ -132,7 +111,6 @@ Status check_storage_plan(const abi::StoragePlan& plan) {
   Array<uint64_t> covered;
   if (!covered.resize(plan.parameters()->size())) return error(Code::OutOfMemory, "no memory for a storage plan");
   for (const abi::Stored* stored : *plan.stored()) TIFFIN_TRY(check_stored(plan, *stored, covered));
-  TIFFIN_TRY(check_overlap(plan));
   for (uint32_t i = 0; i < covered.size(); ++i) {
     const abi::Parameter& parameter = *plan.parameters()->Get(i);
     const auto count = static_cast<uint64_t>(element_count(*parameter.shape()));

@@ -26,23 +26,26 @@ Result<Format> format_of_path(const char* path) {
   return error(Code::InvalidArgument, "the name '%s' does not say a format of parameters, expected .safetensors, .params or .tfw", path);
 }
 
+Status ParamFile::parse(std::span<const uint8_t> bytes) {
+  file_bytes_ = bytes.size();
+  if (is_weights(bytes)) {
+    format_ = Format::Weights;
+    return weights_.emplace().parse(bytes);
+  }
+  TIFFIN_ASSIGN_OR_RETURN(list_, read_foreign_file(bytes, &format_));
+  return {};
+}
+
 Result<ParamFile> ParamFile::from_memory(std::span<const uint8_t> bytes) {
   ParamFile file;
-  file.file_bytes_ = bytes.size();
-  if (is_weights(bytes)) {
-    file.format_ = Format::Weights;
-    TIFFIN_ASSIGN_OR_RETURN(file.weights_, Weights::read(bytes));
-    return file;
-  }
-  TIFFIN_ASSIGN_OR_RETURN(file.list_, read_foreign_file(bytes, &file.format_));
+  TIFFIN_TRY(file.parse(bytes));
   return file;
 }
 
 Result<ParamFile> ParamFile::open(const char* path) {
-  TIFFIN_ASSIGN_OR_RETURN(Mapping mapping, Mapping::open_file(path));
-  Result<ParamFile> file = from_memory(mapping.bytes());
-  if (!file.has_value()) return file.take_error().with_context("'%s'", path);
-  file->mapping_ = std::move(mapping);
+  ParamFile file;
+  TIFFIN_ASSIGN_OR_RETURN(file.mapping_, Mapping::open_file(path));
+  if (Status status = file.parse(file.mapping_.bytes()); !status.is_ok()) return std::move(status).with_context("'%s'", path);
   return file;
 }
 

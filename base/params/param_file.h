@@ -47,6 +47,7 @@ class ParamFile {
 
  private:
   ParamFile() = default;
+  Status parse(std::span<const uint8_t> bytes);
   Format format_ = Format::Safetensors;
   Mapping mapping_;
   uint64_t file_bytes_ = 0;

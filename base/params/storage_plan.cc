@@ -66,17 +66,21 @@ Status fill_expression(const abi::StoragePlan& plan, const abi::Stored& stored, 
 
 }  // namespace
 
-Result<StoragePlan> StoragePlan::read(std::span<const uint8_t> bytes) {
+Status StoragePlan::parse(std::span<const uint8_t> bytes) {
   if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) return error(Code::InvalidParams, "a storage plan of %zu bytes is larger than any", bytes.size());
-  StoragePlan plan;
-  if (!plan.bytes_.append(bytes)) return no_memory("a storage plan");
+  if (!bytes_.append(bytes)) return no_memory("a storage plan");
   // A table takes 4 bytes and its reference 4; a limit keeps tables that are shared between many parents from making the work quadratic.
-  flatbuffers::Verifier verifier(plan.bytes_.data(), plan.bytes_.size(), 64, static_cast<uint32_t>(bytes.size() / 8 + 2));
-  if (bytes.size() >= 8 && abi::VerifyEnvelopeBuffer(verifier)) plan.table_ = abi::GetEnvelope(plan.bytes_.data())->root_as_StoragePlan();
-  if (plan.table_ == nullptr) return error(Code::InvalidParams, "the %zu bytes of a storage plan are not a well-formed table", bytes.size());
-  TIFFIN_TRY(check_storage_plan(*plan.table_));
-  plan.digest_ = digest_of(bytes);
-  TIFFIN_TRY(plan.build_index());
+  flatbuffers::Verifier verifier(bytes_.data(), bytes_.size(), 64, static_cast<uint32_t>(bytes.size() / 8 + 2));
+  if (bytes.size() >= 8 && abi::VerifyEnvelopeBuffer(verifier)) table_ = abi::GetEnvelope(bytes_.data())->root_as_StoragePlan();
+  if (table_ == nullptr) return error(Code::InvalidParams, "the %zu bytes of a storage plan are not a well-formed table", bytes.size());
+  TIFFIN_TRY(check_storage_plan(*table_));
+  digest_ = digest_of(bytes);
+  return build_index();
+}
+
+Result<StoragePlan> StoragePlan::read(std::span<const uint8_t> bytes) {
+  StoragePlan plan;
+  TIFFIN_TRY(plan.parse(bytes));
   return plan;
 }
 
@@ -110,11 +114,22 @@ Status StoragePlan::build_index() {
     if (a.parameter != b.parameter) return a.parameter < b.parameter;
     return a.stored != b.stored ? a.stored < b.stored : a.piece < b.piece;
   });
+  return order_stored();
+}
+
+Status StoragePlan::order_stored() {
+  const auto& stored = *table_->stored();
   sort(order_.span(), [&stored](uint32_t a, uint32_t b) {
-    const uint64_t first = stored.Get(a)->offset();
-    const uint64_t second = stored.Get(b)->offset();
-    return first != second ? first < second : a < b;
+    const uint64_t first = stored.Get(a)->offset(), second = stored.Get(b)->offset();
+    return first != second ? first < second : stored.Get(a)->bytes() < stored.Get(b)->bytes();
   });
+  for (size_t i = 1; i < order_.size(); ++i) {
+    const abi::Stored& before = *stored.Get(order_[i - 1]);
+    const abi::Stored& after = *stored.Get(order_[i]);
+    if (before.offset() + before.bytes() > after.offset()) {
+      return error(Code::InvalidParams, "stored tensors '%s' and '%s' overlap", before.name()->c_str(), after.name()->c_str());
+    }
+  }
   return {};
 }
 

@@ -22,7 +22,8 @@ struct ParameterReader {
 };
 
 // Every index, extent, stride, offset and type of the plan is such that running it touches no byte outside its tensors, and there are enough
-// pieces to cover each parameter. InvalidParams with the stored tensor's name otherwise. Time is linear in the plan's bytes.
+// pieces to cover each parameter; StoragePlan itself finds stored tensors that overlap. InvalidParams with the stored tensor's name otherwise. Time
+// is linear in the plan's bytes.
 Status check_storage_plan(const abi::StoragePlan& plan);
 
 // A verified and checked plan. Owns a copy of its bytes. Immutable, so safe to share between threads.
@@ -30,6 +31,9 @@ class StoragePlan {
  public:
   // InvalidParams if the bytes are not such a FlatBuffer or check_storage_plan fails.
   static Result<StoragePlan> read(std::span<const uint8_t> bytes);
+  // The same in place, on a plan that holds nothing yet.
+  StoragePlan() = default;
+  Status parse(std::span<const uint8_t> bytes);
 
   const abi::StoragePlan& table() const { return *table_; }
   std::span<const uint8_t> bytes() const { return bytes_.span(); }
@@ -52,8 +56,8 @@ class StoragePlan {
   struct PieceRef {
     uint32_t parameter, stored, piece;
   };
-  StoragePlan() = default;
   Status build_index();
+  Status order_stored();
   Status fill_pieces(const abi::Stored& stored, const ParameterReader& reader, std::span<uint8_t> out) const;
   std::span<const PieceRef> pieces_of(size_t parameter) const;
 
@@ -62,7 +66,7 @@ class StoragePlan {
   Digest digest_;
   Array<ParamEntry> entries_;
   Array<PieceRef> pieces_;  // sorted by parameter
-  Array<uint32_t> order_;   // stored tensors sorted by offset
+  Array<uint32_t> order_;   // stored tensors sorted by offset, empty ones before others
   friend Status write_weights(const StoragePlan& plan, std::span<const Digest> digests, const ParameterReader& reader, const ByteSink& sink);
 };
 

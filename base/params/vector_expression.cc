@@ -5,6 +5,7 @@
 
 #include "abi/artifact.h"
 #include "base/params/plan_bounds.h"
+#include "base/params/sum_axis.h"
 #include "base/params/vector_register.h"
 
 namespace tiffin::params {
@@ -50,58 +51,6 @@ class OffsetWalk {
   const abi::VectorStep& step_;
 };
 
-// One after the other, which lets the additions run as vectors.
-bool is_contiguous(const int64_t* offsets, int count) {
-  for (int i = 1; i < count; ++i) {
-    if (offsets[i] != offsets[0] + i) return false;
-  }
-  return true;
-}
-
-template <class T>
-void sum_axis(const uint8_t* base, const int64_t* offsets, int count, int64_t extent, int64_t axis_stride, int64_t* out) {
-  uint32_t sums[kRegisterElements] = {};
-  const auto element = [base](int64_t offset) {
-    T value;
-    memcpy(&value, base + offset * static_cast<int64_t>(sizeof(T)), sizeof(T));
-    return static_cast<uint32_t>(value);
-  };
-  if (axis_stride == 1 || axis_stride == -1) {
-    for (int i = 0; i < count; ++i) {
-      for (int64_t k = 0; k < extent; ++k) sums[i] += element(offsets[i] + k * axis_stride);
-    }
-  } else if (is_contiguous(offsets, count)) {
-    for (int64_t k = 0; k < extent; ++k) {
-      for (int i = 0; i < count; ++i) sums[i] += element(offsets[0] + k * axis_stride + i);
-    }
-  } else {
-    for (int64_t k = 0; k < extent; ++k) {
-      for (int i = 0; i < count; ++i) sums[i] += element(offsets[i] + k * axis_stride);
-    }
-  }
-  for (int i = 0; i < count; ++i) out[i] = static_cast<int32_t>(sums[i]);
-}
-
-void load_sum(VectorRegister& out, DType dtype, const uint8_t* base, const int64_t* offsets, int count, const abi::VectorStep& step) {
-  out.dtype = DType::Int32;
-  const int64_t extent = step.extent();
-  const int64_t stride = step.axis_stride();
-  switch (dtype) {
-    case DType::Int8:
-      return sum_axis<int8_t>(base, offsets, count, extent, stride, out.integers);
-    case DType::UInt8:
-      return sum_axis<uint8_t>(base, offsets, count, extent, stride, out.integers);
-    case DType::Int16:
-      return sum_axis<int16_t>(base, offsets, count, extent, stride, out.integers);
-    case DType::UInt16:
-      return sum_axis<uint16_t>(base, offsets, count, extent, stride, out.integers);
-    case DType::UInt32:
-      return sum_axis<uint32_t>(base, offsets, count, extent, stride, out.integers);
-    default:
-      return sum_axis<int32_t>(base, offsets, count, extent, stride, out.integers);
-  }
-}
-
 void load_constant(VectorRegister& out, DType dtype, double value, int count) {
   out.dtype = DType::Float64;
   for (int i = 0; i < count; ++i) out.floats[i] = value;
@@ -136,7 +85,11 @@ void run_step(const abi::StoragePlan& plan, const abi::Stored& stored, const abi
       const DType from = dtype_of(plan.parameters()->Get(step.operand())->dtype());
       VectorRegister& loaded = stack.registers[stack.depth++];
       OffsetWalk(stored, step).fill(begin, count, offsets);
-      if (step.op() == VectorOp::SumAxis) return load_sum(loaded, from, operand.data(), offsets, count, step);
+      if (step.op() == VectorOp::SumAxis) {
+        loaded.dtype = DType::Int32;
+        sum_axis(from, operand.data(), offsets, count, step.extent(), step.axis_stride(), loaded.integers);
+        return;
+      }
       load_elements(loaded, from, operand.data(), offsets, count);
       return cast_elements(loaded, dtype, count);
     }

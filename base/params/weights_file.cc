@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint8_t kMagic[8] = TIFFIN_WEIGHTS_MAGIC_BYTES;
 constexpr uint64_t kPartAlignment = 64;
-static_assert(sizeof(tiffin_weights_header) == 128);
+static_assert(sizeof(tiffin_weights_header) == 128 && sizeof(Digest) == TIFFIN_DIGEST_BYTES);
 
 constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
@@ -44,31 +44,35 @@ Status check_layout(const tiffin_weights_header& header, uint64_t file_bytes) {
 
 bool is_weights(std::span<const uint8_t> bytes) { return bytes.size() >= sizeof(kMagic) && memcmp(bytes.data(), kMagic, sizeof(kMagic)) == 0; }
 
-Result<Weights> Weights::read(std::span<const uint8_t> bytes) {
+Status Weights::parse(std::span<const uint8_t> bytes) {
   if (!is_weights(bytes)) return error(Code::InvalidParams, "the bytes do not begin with the magic number of weights");
   tiffin_weights_header header;
-  if (bytes.size() < sizeof(header))
+  if (bytes.size() < sizeof(header)) {
     return error(Code::Truncated, "the weights end after %zu of the header's %zu bytes", bytes.size(), sizeof(header));
+  }
   memcpy(&header, bytes.data(), sizeof(header));
   TIFFIN_TRY(check_version(header));
   TIFFIN_TRY(check_layout(header, bytes.size()));
-  TIFFIN_ASSIGN_OR_RETURN(StoragePlan plan, StoragePlan::read(bytes.subspan(header.plan_offset, header.plan_length)));
-  if (memcmp(plan.digest().bytes.data(), header.plan_digest, TIFFIN_DIGEST_BYTES) != 0) {
+  TIFFIN_TRY(plan_.parse(bytes.subspan(header.plan_offset, header.plan_length)));
+  if (memcmp(plan_.digest().bytes.data(), header.plan_digest, TIFFIN_DIGEST_BYTES) != 0) {
     return error(Code::DigestMismatch, "the weights' storage plan differs from its digest");
   }
-  if (plan.data_bytes() != header.data_length || plan.parameter_count() != header.parameter_count) {
+  if (plan_.data_bytes() != header.data_length || plan_.parameter_count() != header.parameter_count) {
     return error(Code::InvalidParams, "the weights' header gives %llu parameters and %llu bytes, the plan has %zu and %llu",
-                 printable(header.parameter_count), printable(header.data_length), plan.parameter_count(), printable(plan.data_bytes()));
+                 printable(header.parameter_count), printable(header.data_length), plan_.parameter_count(), printable(plan_.data_bytes()));
   }
-  Weights weights(std::move(plan));
-  weights.data_ = bytes.subspan(header.data_offset, header.data_length);
-  if (!weights.digests_.resize(header.parameter_count) || !weights.entries_.append(weights.plan_.parameters())) {
+  data_ = bytes.subspan(header.data_offset, header.data_length);
+  if (!digests_.resize(header.parameter_count) || !entries_.append(plan_.parameters())) {
     return error(Code::OutOfMemory, "no memory for a list of %llu parameters", printable(header.parameter_count));
   }
-  for (size_t i = 0; i < weights.digests_.size(); ++i) {
-    memcpy(weights.digests_[i].bytes.data(), bytes.data() + header.digests_offset + i * TIFFIN_DIGEST_BYTES, TIFFIN_DIGEST_BYTES);
-    weights.entries_[i].data = weights.plan_.find_in_place(i, weights.data_);
-  }
+  if (!digests_.empty()) memcpy(static_cast<void*>(digests_.data()), bytes.data() + header.digests_offset, digests_.size() * sizeof(Digest));
+  for (size_t i = 0; i < entries_.size(); ++i) entries_[i].data = plan_.find_in_place(i, data_);
+  return {};
+}
+
+Result<Weights> Weights::read(std::span<const uint8_t> bytes) {
+  Weights weights;
+  TIFFIN_TRY(weights.parse(bytes));
   return weights;
 }
 

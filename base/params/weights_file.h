@@ -21,6 +21,9 @@ class Weights {
  public:
   // Truncated, FormatTooNew, FormatTooOld, InvalidParams, OutOfMemory. Values are not hashed.
   static Result<Weights> read(std::span<const uint8_t> bytes);
+  // The same in place, on weights that hold nothing yet.
+  Weights() = default;
+  Status parse(std::span<const uint8_t> bytes);
 
   const StoragePlan& plan() const { return plan_; }
   std::span<const Digest> digests() const { return digests_.span(); }  // of the parameters, in the plan's order
@@ -29,7 +32,6 @@ class Weights {
   ParamSource source() const;
 
  private:
-  explicit Weights(StoragePlan plan) : plan_(std::move(plan)) {}
   StoragePlan plan_;
   Array<Digest> digests_;
   std::span<const uint8_t> data_;

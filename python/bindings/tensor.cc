@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "python/bindings/raise.h"
 #include "runtime/executor/tensor_view.h"
 
@@ -52,7 +53,9 @@ nb::tuple shape_tuple(const Tensor& tensor) {
 }
 
 std::string describe(const Tensor& tensor) {
-  return std::string("tiffin.Tensor(") + dtype_name(tensor.dtype()).data() + runtime::to_text(tensor.shape()).text + ")";
+  Text type;
+  type.add_type(tensor.dtype(), tensor.shape());
+  return std::string("tiffin.Tensor(") + type.c_str() + ")";
 }
 
 nb::object to_numpy(const nb::object& self) { return nb::module_::import_("tiffin.arrays").attr("to_numpy")(self); }
@@ -93,7 +96,9 @@ Tensor Tensor::from_buffer(const nb::object& buffer, const std::string& dtype_te
   const Py_buffer& view = *PyMemoryView_GET_BUFFER(memory.ptr());
   const uint64_t bytes = bytes_of_type(dtype, shape);
   if (!PyBuffer_IsContiguous(&view, 'C') || static_cast<uint64_t>(view.len) != bytes) {
-    raise(error(Code::InvalidArgument, "a buffer of %zd bytes was given for %s%s", view.len, dtype_text.c_str(), runtime::to_text(shape).text));
+    Text type;
+    type.add_type(dtype, shape);
+    raise(error(Code::InvalidArgument, "a buffer of %zd bytes was given for %s", view.len, type.c_str()));
   }
   return Tensor(dtype, std::move(shape), static_cast<const uint8_t*>(view.buf), bytes, view.readonly != 0, memory);
 }

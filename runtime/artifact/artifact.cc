@@ -54,15 +54,13 @@ Status Artifact::read_tables() {
   TIFFIN_ASSIGN_OR_RETURN(const Section* section, require_section(container_, TIFFIN_SECTION_STORAGE_PLAN, "storage_plan"));
   Arena plan_memory;
   TIFFIN_ASSIGN_OR_RETURN(const auto plan_bytes, container_.read_section(*section, plan_memory));
-  auto plan = params::StoragePlan::read(plan_bytes);
-  if (!plan.has_value()) {
-    if (plan.error().code() == Code::OutOfMemory) return plan.take_error();
-    return error(Code::NotAnArtifact, "'%s' is damaged: section 'storage_plan' is malformed: %s", container_.source().name(), plan.error().message());
+  if (Status status = storage_plan_.parse(plan_bytes); !status.is_ok()) {
+    if (status.code() == Code::OutOfMemory) return status;
+    return error(Code::NotAnArtifact, "'%s' is damaged: section 'storage_plan' is malformed: %s", container_.source().name(), status.message());
   }
-  storage_plan_.emplace(std::move(plan).value());
-  if (manifest_->parameter_digests()->size() != storage_plan_->parameter_count() * sizeof(Digest)) {
+  if (manifest_->parameter_digests()->size() != storage_plan_.parameter_count() * sizeof(Digest)) {
     return error(Code::NotAnArtifact, "'%s' is damaged: it has %zu parameters and %u bytes of their digests", container_.source().name(),
-                 storage_plan_->parameter_count(), manifest_->parameter_digests()->size());
+                 storage_plan_.parameter_count(), manifest_->parameter_digests()->size());
   }
   return {};
 }
@@ -92,25 +90,29 @@ Status Artifact::check_weights() const {
   if (memcmp(header.magic, kMagic, sizeof(kMagic)) != 0 || header.total_length != section->length) {
     return error(Code::NotAnArtifact, "'%s' is damaged: the header of its weights is malformed", file);
   }
-  if (memcmp(header.plan_digest, storage_plan_->digest().bytes.data(), sizeof(header.plan_digest)) != 0) {
+  if (memcmp(header.plan_digest, storage_plan_.digest().bytes.data(), sizeof(header.plan_digest)) != 0) {
     return error(Code::DigestMismatch, "'%s': its weights follow another storage plan than its program", file);
   }
   return {};
 }
 
-Result<Artifact> Artifact::open(Source source, VerifyLevel level, const SignatureDemand* demand) {
-  TIFFIN_ASSIGN_OR_RETURN(Container container, Container::open(std::move(source), demand == nullptr ? level : VerifyLevel::None));
+Status Artifact::read(Source&& source, VerifyLevel level, const SignatureDemand* demand) {
+  TIFFIN_TRY(container_.read(std::move(source), demand == nullptr ? level : VerifyLevel::None));
   if (demand != nullptr) {
     level = VerifyLevel::All;
-    TIFFIN_TRY(check_demand(container, *demand));
-    container.check_copies();
-    TIFFIN_TRY(container.check_sections(level));
+    TIFFIN_TRY(check_demand(container_, *demand));
+    container_.check_copies();
+    TIFFIN_TRY(container_.check_sections(level));
   }
-  Artifact artifact(std::move(container));
-  TIFFIN_TRY(artifact.read_tables());
-  TIFFIN_TRY(artifact.place_attachments(level));
-  TIFFIN_TRY(check_program(*artifact.program_, artifact.storage_plan_->table(), artifact.container_));
-  TIFFIN_TRY(artifact.check_weights());
+  TIFFIN_TRY(read_tables());
+  TIFFIN_TRY(place_attachments(level));
+  TIFFIN_TRY(check_program(*program_, storage_plan_.table(), container_));
+  return check_weights();
+}
+
+Result<Artifact> Artifact::open(Source source, VerifyLevel level, const SignatureDemand* demand) {
+  Artifact artifact;
+  TIFFIN_TRY(artifact.read(std::move(source), level, demand));
   return artifact;
 }
 

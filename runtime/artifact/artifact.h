@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -30,11 +29,14 @@ class Artifact {
   // With a demand the signature is checked before anything but the header is looked at, then every section as at VerifyLevel::All, and what is
   // copied into memory is hashed there once more. NotTrusted, SignatureInvalid.
   static Result<Artifact> open(Source source, VerifyLevel level, const SignatureDemand* demand = nullptr);
+  // The same in place, on an artifact that holds nothing yet.
+  Artifact() = default;
+  Status read(Source&& source, VerifyLevel level, const SignatureDemand* demand);
 
   const Container& container() const { return container_; }
   const abi::Program& program() const { return *program_; }
   const abi::Manifest& manifest() const { return *manifest_; }
-  const params::StoragePlan& storage_plan() const { return *storage_plan_; }
+  const params::StoragePlan& storage_plan() const { return storage_plan_; }
   // Digests of the model's parameters, in the storage plan's order.
   std::span<const Digest> parameter_digests() const;
   // The embedded weights; null in a weightless file.
@@ -44,7 +46,6 @@ class Artifact {
   const abi::Variant& first_variant() const { return *program_->variants()->Get(0); }
 
  private:
-  explicit Artifact(Container container) : container_(std::move(container)) {}
   Status read_tables();
   Status place_attachments(VerifyLevel level);
   Status check_weights() const;
@@ -53,7 +54,7 @@ class Artifact {
   Arena arena_;
   const abi::Program* program_ = nullptr;
   const abi::Manifest* manifest_ = nullptr;
-  std::optional<params::StoragePlan> storage_plan_;
+  params::StoragePlan storage_plan_;
 };
 
 // What every FlatBuffer string of a verified table is.

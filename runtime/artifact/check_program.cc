@@ -14,6 +14,20 @@ constexpr uint64_t kMaxBytes = uint64_t{1} << 47;
 
 bool is_inside(uint64_t offset, uint64_t bytes, uint64_t whole) { return offset <= whole && bytes <= whole - offset; }
 
+// Its type, rank, symbols, extents (-1: open) and, where they are known, its size.
+bool is_possible(const abi::Value& value) {
+  const auto& shape = *value.shape();
+  if (!is_known_dtype(value.dtype()) || shape.size() > TIFFIN_MAX_RANK || !params::is_aligned(shape)) return false;
+  if (value.symbols() != nullptr && value.symbols()->size() != 0 && value.symbols()->size() != shape.size()) return false;
+  bool is_open = false;
+  for (const int64_t extent : shape) {
+    if (extent < -1) return false;
+    is_open = is_open || extent == -1;
+  }
+  uint64_t bytes = 0;
+  return is_open || (value_bytes(value, &bytes) && bytes <= kMaxBytes);
+}
+
 class Checker {
  public:
   Checker(const abi::Program& program, const abi::StoragePlan& plan, const Container& container)
@@ -74,24 +88,9 @@ Status Checker::check_kernels(const abi::Variant& variant) const {
 
 Status Checker::check_values(const abi::Entry& entry, const flatbuffers::Vector<flatbuffers::Offset<abi::Value>>& values) const {
   for (const abi::Value* value : values) {
-    if (!is_known_dtype(value->dtype()) || value->shape()->size() > TIFFIN_MAX_RANK) {
-      return damaged("value '%s' of entry '%s' has dtype %u and rank %u", value->name()->c_str(), entry.name()->c_str(), value->dtype(),
-                     value->shape()->size());
-    }
-    if (!params::is_aligned(*value->shape())) return damaged("the shape of value '%s' is misaligned", value->name()->c_str());
-    bool is_open = false;
-    for (const int64_t extent : *value->shape()) {
-      is_open = is_open || extent == -1;
-      if (extent < -1) return damaged("value '%s' of entry '%s' has an extent of %" PRId64, value->name()->c_str(), entry.name()->c_str(), extent);
-    }
-    if (value->symbols() != nullptr && value->symbols()->size() != 0 && value->symbols()->size() != value->shape()->size()) {
-      return damaged("value '%s' of entry '%s' has %u symbols for rank %u", value->name()->c_str(), entry.name()->c_str(), value->symbols()->size(),
-                     value->shape()->size());
-    }
-    uint64_t bytes = 0;
-    if (!is_open && (!value_bytes(*value, &bytes) || bytes > kMaxBytes)) {
-      return damaged("value '%s' of entry '%s' has a size that is not possible", value->name()->c_str(), entry.name()->c_str());
-    }
+    if (is_possible(*value)) continue;
+    return damaged("value '%s' of entry '%s' is not possible: dtype %u, rank %u, %u symbols", value->name()->c_str(), entry.name()->c_str(),
+                   value->dtype(), value->shape()->size(), value->symbols() == nullptr ? 0 : value->symbols()->size());
   }
   return {};
 }

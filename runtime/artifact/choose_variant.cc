@@ -35,15 +35,15 @@ size_t rank_of(const abi::Variant& variant) {
 }
 
 Status missing_features(const char* what, const abi::Variant& variant, const Machine& machine) {
-  TextBuilder missing, keys;
+  Text missing, keys;
   for (const flatbuffers::String* feature : *variant.features()) {
     if (machine.has_feature(machine.context, view(feature))) continue;
     missing.add_item("%s", feature->c_str());
     keys.add_key(view(feature));
   }
   return error(Code::MissingCpuFeature, "'%s' is compiled for '%s' and needs CPU features that %s lacks: %s", what, variant.cpu()->c_str(),
-               machine.name, missing.text())
-      .with_details("features", keys.items());
+               machine.name, missing.c_str())
+      .with_details("features", keys.view());
 }
 
 Status other_machine(const char* what, uint16_t held, const abi::Variant& variant, const Machine& machine) {
@@ -105,22 +105,22 @@ size_t find_best_variant(const Artifact& artifact, const Machine& machine) {
   return best;
 }
 
-void explain_variant(const Artifact& artifact, size_t index, size_t best, const Machine& machine, TextBuilder& out) {
+void explain_variant(const Artifact& artifact, size_t index, size_t best, const Machine& machine, Text& out) {
   if (index == best) return;
   const auto& variants = *artifact.program().variants();
   const abi::Variant& variant = *variants.Get(static_cast<uint32_t>(index));
   const Status verdict = judge_variant(artifact, variant, machine);
   if (!verdict.is_ok()) {
-    out.add("%s", verdict.message());
+    out.add_format("%s", verdict.message());
     return;
   }
   const abi::Variant& chosen = *variants.Get(static_cast<uint32_t>(best));
   if (is_data(variant)) {
-    out.add("it runs there as well, but its kernels are data that is interpreted, and '%s' is code", chosen.target()->c_str());
+    out.add_format("it runs there as well, but its kernels are data that is interpreted, and '%s' is code", chosen.target()->c_str());
   } else if (rank_of(variant) == rank_of(chosen)) {
-    out.add("it runs there as well, but '%s' asks for as much and comes first", chosen.target()->c_str());
+    out.add_format("it runs there as well, but '%s' asks for as much and comes first", chosen.target()->c_str());
   } else {
-    out.add("it runs there as well, but '%s' uses more of what the CPU can do", chosen.target()->c_str());
+    out.add_format("it runs there as well, but '%s' uses more of what the CPU can do", chosen.target()->c_str());
   }
 }
 

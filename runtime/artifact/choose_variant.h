@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/text.h"
 #include "runtime/artifact/artifact.h"
 
 namespace tiffin::runtime {
@@ -30,7 +31,7 @@ Status judge_variant(const Artifact& artifact, const abi::Variant& variant, cons
 size_t find_best_variant(const Artifact& artifact, const Machine& machine);
 
 // Why variant `index` is not `best`, which find_best_variant gave; nothing for the best itself.
-void explain_variant(const Artifact& artifact, size_t index, size_t best, const Machine& machine, TextBuilder& out);
+void explain_variant(const Artifact& artifact, size_t index, size_t best, const Machine& machine, Text& out);
 
 // The best variant. NoVariant naming both machines; MissingCpuFeature with all that the variant nearest to running lacks; NotTrusted.
 Result<const abi::Variant*> choose_variant(const Artifact& artifact, const Machine& machine);

@@ -44,9 +44,9 @@ class ChooseVariant : public ::testing::Test {
     return index == SIZE_MAX ? "none" : artifact_->program().variants()->Get(static_cast<uint32_t>(index))->target()->str();
   }
   std::string reason(size_t index, const Machine& machine) const {
-    TextBuilder text;
+    Text text;
     explain_variant(*artifact_, index, find_best_variant(*artifact_, machine), machine, text);
-    return text.text();
+    return text.c_str();
   }
   Status refusal(const Machine& machine) const {
     auto variant = choose_variant(*artifact_, machine);

@@ -33,67 +33,28 @@ std::string_view section_name(const tiffin_section& entry) {
 
 bool is_bulk(uint32_t kind) { return kind == TIFFIN_SECTION_WEIGHTS || kind == TIFFIN_SECTION_GOLDEN || is_attachment(kind); }
 
-bool is_archive_or_folder(const Source& source) {
+}  // namespace
+
+bool Container::is_archive_or_folder(const Source& source) {
   constexpr uint64_t kMarkOffset = 257;  // of "ustar" in a tar archive
   uint8_t mark[5];
   if (source.is_folder()) return true;
   return source.size() >= kMarkOffset + sizeof(mark) && source.read(kMarkOffset, mark).is_ok() && memcmp(mark, "ustar", sizeof(mark)) == 0;
 }
 
-Status digest_error(const Source& source, const char* what, const Digest& actual, const Digest& expected) {
-  return error(Code::DigestMismatch, "'%s': the digest of %s is %.16s…, recorded is %.16s…", source.name(), what, to_text(actual).text,
+Status Container::compare(const char* what, const Digest& actual, const uint8_t* recorded) const {
+  Digest expected;
+  memcpy(expected.bytes.data(), recorded, TIFFIN_DIGEST_BYTES);
+  if (actual == expected) return {};
+  return error(Code::DigestMismatch, "'%s': the digest of %s is %.16s…, recorded is %.16s…", source_.name(), what, to_text(actual).text,
                to_text(expected).text);
-}
-
-// Feeds [offset, offset + length) of the source to `hasher` in pieces.
-Status hash_range(const Source& source, uint64_t offset, uint64_t length, Hasher& hasher) {
-  constexpr uint64_t kPieceBytes = 1u << 17;
-  if (!source.is_file()) {
-    hasher.update(source.memory().subspan(offset, length));
-    return {};
-  }
-  Arena arena;
-  auto* piece = arena.allocate<uint8_t>(static_cast<size_t>(std::min(length, kPieceBytes)));
-  if (piece == nullptr) return error(Code::OutOfMemory, "no memory to read '%s'", source.name());
-  while (length > 0) {
-    const uint64_t now = std::min(length, kPieceBytes);
-    TIFFIN_TRY(source.read(offset, {piece, static_cast<size_t>(now)}));
-    hasher.update({piece, static_cast<size_t>(now)});
-    offset += now;
-    length -= now;
-  }
-  return {};
-}
-
-}  // namespace
-
-// From an executable to the artifact that it encloses, which may be of either form but is no such executable itself.
-Status Container::enter_program() {
-  enclosure_ = elf_.enclosure();
-  enclosure_position_ = elf_.enclosure_position();
-  Result<Source> inner = source_.part(enclosure_.offset, enclosure_.length);
-  if (!inner.has_value() && inner.error().code() == Code::Truncated) {
-    return error(Code::Truncated, "'%s' has %" PRIu64 " bytes, and lacks the artifact that it encloses: %" PRIu64 " bytes at %" PRIu64,
-                 source_.name(), source_.size(), enclosure_.length, enclosure_.offset)
-        .with_remedy("export it again; 'strip' and tools like it cut off what lies behind a program's own bytes");
-  }
-  if (!inner.has_value()) return inner.take_error();
-  program_.emplace(std::exchange(source_, std::move(inner).value()));
-  is_bundle_ = is_archive_or_folder(source_);
-  if (is_bundle_) {
-    elf_ = ElfImage();
-    return {};
-  }
-  TIFFIN_ASSIGN_OR_RETURN(elf_, ElfImage::read(source_));
-  if (elf_.enclosure().length > 0) return error(Code::NotAnArtifact, "'%s' encloses an executable, not an artifact", source_.name());
-  return {};
 }
 
 // Finds header_offset_ and checks that the header lies in the file.
 Status Container::find_header() {
   is_bundle_ = is_archive_or_folder(source_);
   if (!is_bundle_) {
-    TIFFIN_ASSIGN_OR_RETURN(elf_, ElfImage::read(source_));
+    TIFFIN_TRY(elf_.read(source_));
     if (elf_.enclosure().length > 0) TIFFIN_TRY(enter_program());
   }
   if (!is_bundle_) {
@@ -143,36 +104,8 @@ Status Container::check_version() const {
 }
 
 Status Container::check_header_digests(std::span<const tiffin_section> table) const {
-  if (const Digest actual = header_digest(header_, table); actual != to_digest(header_.header_digest)) {
-    return digest_error(source_, "the header", actual, to_digest(header_.header_digest));
-  }
-  if (const Digest actual = tiffin::content_digest(table); actual != content_digest()) {
-    return digest_error(source_, "the contents", actual, content_digest());
-  }
-  return {};
-}
-
-Status Container::place_member(Section& section, std::string_view member_name) {
-  char path[kMemberPathBytes];
-  if (!member_path(section.kind, member_name, path)) {
-    return error(Code::NotAnArtifact, "'%s' is damaged: section '%s' is no member of a bundle", source_.name(), section.name.data());
-  }
-  TIFFIN_ASSIGN_OR_RETURN(const Members::Place place, members_.find(source_, path));
-  if (place.bytes != section.length) {
-    return error(place.bytes < section.length ? Code::Truncated : Code::NotAnArtifact,
-                 "'%s': member '%s' has %" PRIu64 " bytes, %" PRIu64 " are expected", source_.name(), path, place.bytes, section.length);
-  }
-  section.file = place.source;
-  section.offset = place.offset;
-  section.code_offset = place.offset + section.code_start;
-  return {};
-}
-
-Status Container::place_attachment(std::string_view section_name, std::string_view file_name) {
-  for (Section& section : sections_) {
-    if (is_bundle_ && is_attachment(section.kind) && section.name == section_name) return place_member(section, file_name);
-  }
-  return {};
+  TIFFIN_TRY(compare("the header", header_digest(header_, table), header_.header_digest));
+  return compare("the contents", tiffin::content_digest(table), header_.content_digest);
 }
 
 // Where the section lies. Attachments of a bundle stay without a place until the manifest is read.
@@ -250,19 +183,25 @@ Status Container::check_sections(VerifyLevel level) const {
   return {};
 }
 
-Result<Container> Container::open(Source source, VerifyLevel level) {
-  Container container(std::move(source));
-  TIFFIN_TRY(container.read_header());
-  TIFFIN_TRY(container.check_version());
-  TIFFIN_TRY(container.check_completeness());
-  TIFFIN_TRY(container.read_table());
-  TIFFIN_TRY(container.check_sections(level));
-  for (const Section& section : container.sections()) {
+Status Container::read(Source&& source, VerifyLevel level) {
+  source_ = std::move(source);
+  TIFFIN_TRY(read_header());
+  TIFFIN_TRY(check_version());
+  TIFFIN_TRY(check_completeness());
+  TIFFIN_TRY(read_table());
+  TIFFIN_TRY(check_sections(level));
+  for (const Section& section : sections_) {
     const bool is_known = section.kind >= TIFFIN_SECTION_MANIFEST && section.kind <= TIFFIN_SECTION_SOURCE;
     if (is_known || !section.is_required) continue;
     return error(Code::FormatTooNew, "'%s' needs its section '%s' of kind %u to be understood, this runtime (format %u.%u) does not know it",
-                 container.source_.name(), section.name.data(), section.kind, TIFFIN_FORMAT_MAJOR, TIFFIN_FORMAT_MINOR);
+                 source_.name(), section.name.data(), section.kind, TIFFIN_FORMAT_MAJOR, TIFFIN_FORMAT_MINOR);
   }
+  return {};
+}
+
+Result<Container> Container::open(Source source, VerifyLevel level) {
+  Container container;
+  TIFFIN_TRY(container.read(std::move(source), level));
   return container;
 }
 
@@ -288,21 +227,12 @@ Result<Digest> Container::hash_section(const Section& section) const {
   Hasher hasher;
   const Source& file = source_of(section);
   if (section.kind == TIFFIN_SECTION_CODE) {
-    TIFFIN_TRY(hash_range(file, section.offset, section.code_start, hasher));
-    TIFFIN_TRY(hash_range(file, section.code_offset, section.length - section.code_start, hasher));
+    TIFFIN_TRY(file.hash(section.offset, section.code_start, hasher));
+    TIFFIN_TRY(file.hash(section.code_offset, section.length - section.code_start, hasher));
   } else {
-    TIFFIN_TRY(hash_range(file, section.offset, section.length, hasher));
+    TIFFIN_TRY(file.hash(section.offset, section.length, hasher));
   }
   return hasher.finish();
-}
-
-Result<std::span<const uint8_t>> Container::read_member(const char* path, Arena& arena) {
-  TIFFIN_ASSIGN_OR_RETURN(const Members::Place place, members_.find(source_, path));
-  auto* bytes = static_cast<uint8_t*>(arena.allocate_bytes(static_cast<size_t>(place.bytes)));
-  if (bytes == nullptr) return error(Code::OutOfMemory, "no memory for the %" PRIu64 " bytes of '%s'", place.bytes, path);
-  const Source& file = place.source != nullptr ? *place.source : source_;
-  TIFFIN_TRY(file.read(place.offset, {bytes, static_cast<size_t>(place.bytes)}));
-  return std::span<const uint8_t>{bytes, static_cast<size_t>(place.bytes)};
 }
 
 Result<Digest> Container::hash_file() const {
@@ -311,33 +241,17 @@ Result<Digest> Container::hash_file() const {
   constexpr uint8_t kZeros[TIFFIN_DIGEST_BYTES] = {};
   const uint64_t field = header_offset_ + offsetof(tiffin_artifact_header, file_digest);
   const uint64_t after = field + sizeof(kZeros);
-  TIFFIN_TRY(hash_range(source_, 0, field, hasher));
+  TIFFIN_TRY(source_.hash(0, field, hasher));
   hasher.update(kZeros);
-  TIFFIN_TRY(hash_range(source_, after, source_.size() - after, hasher));
+  TIFFIN_TRY(source_.hash(after, source_.size() - after, hasher));
   return hasher.finish();
-}
-
-Status Container::check_program() const {
-  if (!is_enclosed()) return {};
-  Hasher hasher;
-  constexpr uint8_t kZeros[TIFFIN_DIGEST_BYTES] = {};
-  const uint64_t field = enclosure_position_ + offsetof(tiffin_enclosure, program_digest), after = field + sizeof(kZeros);
-  if (after > enclosure_.offset)
-    return error(Code::NotAnArtifact, "'%s' is damaged: its enclosed artifact begins within the program", source_.name());
-  TIFFIN_TRY(hash_range(*program_, 0, field, hasher));
-  hasher.update(kZeros);
-  TIFFIN_TRY(hash_range(*program_, after, enclosure_.offset - after, hasher));
-  const Digest actual = hasher.finish();
-  if (actual == to_digest(enclosure_.program_digest)) return {};
-  return digest_error(source_, "the program around the artifact", actual, to_digest(enclosure_.program_digest));
 }
 
 Status Container::check_section(const Section& section) const {
   TIFFIN_ASSIGN_OR_RETURN(const Digest actual, hash_section(section));
-  if (actual == section.digest) return {};
   char what[64];
   snprintf(what, sizeof(what), "section '%s'", section.name.data());
-  return digest_error(source_, what, actual, section.digest);
+  return compare(what, actual, section.digest.bytes.data());
 }
 
 Result<std::span<const uint8_t>> Container::read_header_bytes(Arena& arena) const {

@@ -40,6 +40,9 @@ class Container {
   // The checks of docs/architecture/artifact_format.md up to the digests, in their order. Takes the source over.
   // Io, NotAnArtifact, Truncated, FormatTooNew, FormatTooOld, AbiMismatch, DigestMismatch, OutOfMemory.
   static Result<Container> open(Source source, VerifyLevel level);
+  // The same in place, on a container that holds nothing yet.
+  Container() = default;
+  Status read(Source&& source, VerifyLevel level);
 
   const Source& source() const { return source_; }
   // Where the section's bytes are read from.
@@ -89,8 +92,11 @@ class Container {
   Result<std::span<const uint8_t>> read_section(const Section& section, Arena& arena) const;
 
  private:
-  explicit Container(Source source) : source_(std::move(source)) {}
+  static bool is_archive_or_folder(const Source& source);
+  // DigestMismatch naming `what` unless they are equal.
+  Status compare(const char* what, const Digest& actual, const uint8_t* recorded) const;
   Status find_header();
+  // From an executable to the artifact that it encloses.
   Status enter_program();
   Status read_header();
   Status check_completeness() const;

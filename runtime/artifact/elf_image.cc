@@ -72,13 +72,13 @@ Status ElfImage::find_note(const Source& source, uint64_t offset, uint64_t lengt
     const bool is_ours = note.n_namesz == kOwnerBytes && memcmp(bytes + at, TIFFIN_NOTE_OWNER, kOwnerBytes) == 0;
     const uint8_t* description = bytes + at + owner_bytes;
     if (is_ours && note.n_type == TIFFIN_NOTE_TYPE && note.n_descsz >= sizeof(tiffin_note)) {
-      memcpy(&note_, description, sizeof(note_));
-      has_note_ = true;
+      memcpy(&parts_.note, description, sizeof(parts_.note));
+      parts_.has_note = true;
       return {};
     }
     if (is_ours && note.n_type == TIFFIN_ENCLOSURE_NOTE_TYPE && note.n_descsz >= sizeof(tiffin_enclosure)) {
-      memcpy(&enclosure_, description, sizeof(enclosure_));
-      enclosure_position_ = offset + static_cast<uint64_t>(description - bytes);
+      memcpy(&parts_.enclosure, description, sizeof(parts_.enclosure));
+      parts_.enclosure_position = offset + static_cast<uint64_t>(description - bytes);
     }
     at += owner_bytes + std::min(text_bytes, length - at - owner_bytes);
   }
@@ -90,12 +90,12 @@ Status ElfImage::read_program_headers(const Source& source) {
   if (source.size() < sizeof(header)) return beyond_end(source, "its ELF header", sizeof(header));
   TIFFIN_TRY(source.read(0, {reinterpret_cast<uint8_t*>(&header), sizeof(header)}));
   TIFFIN_TRY(check_identity(source, header));
-  machine_ = header.e_machine;
+  parts_.machine = header.e_machine;
   const uint64_t table_bytes = uint64_t{header.e_phnum} * sizeof(Elf64_Phdr);
   TIFFIN_TRY(require_inside(source, "its table of segments", header.e_phoff, table_bytes));
   const uint64_t sections_bytes = uint64_t{header.e_shnum} * header.e_shentsize;
   TIFFIN_TRY(require_inside(source, "its table of sections", header.e_shoff, sections_bytes));
-  complete_length_ = std::max(header.e_phoff + table_bytes, header.e_shoff + sections_bytes);
+  parts_.complete_length = std::max(header.e_phoff + table_bytes, header.e_shoff + sections_bytes);
 
   auto* table = arena_.allocate<Elf64_Phdr>(header.e_phnum);
   auto* segments = arena_.allocate<Segment>(header.e_phnum);
@@ -105,45 +105,42 @@ Status ElfImage::read_program_headers(const Source& source) {
   for (const Elf64_Phdr& entry : std::span(table, header.e_phnum)) {
     if (entry.p_type != PT_LOAD && entry.p_type != PT_NOTE) continue;
     TIFFIN_TRY(require_inside(source, "a segment", entry.p_offset, entry.p_filesz));
-    complete_length_ = std::max(complete_length_, entry.p_offset + entry.p_filesz);
+    parts_.complete_length = std::max(parts_.complete_length, entry.p_offset + entry.p_filesz);
     if (entry.p_type == PT_LOAD) segments[count++] = {entry.p_vaddr, entry.p_offset, entry.p_filesz};
-    if (entry.p_type == PT_NOTE && !has_note_) TIFFIN_TRY(find_note(source, entry.p_offset, entry.p_filesz));
+    if (entry.p_type == PT_NOTE && !parts_.has_note) TIFFIN_TRY(find_note(source, entry.p_offset, entry.p_filesz));
   }
-  segments_ = {segments, count};
+  parts_.segments = {segments, count};
   return {};
 }
 
-Result<ElfImage> ElfImage::read_program(const Source& source) {
+Status ElfImage::read_program(const Source& source) {
   uint8_t first[512];
   const auto known = static_cast<size_t>(std::min<uint64_t>(source.size(), sizeof(first)));
   TIFFIN_TRY(source.read(0, {first, known}));
   if (!starts_with({first, known}, ELFMAG, SELFMAG)) {
     return error(Code::NotAnArtifact, "'%s' is not a Tiffin artifact: it is %s", source.name(), describe_contents({first, known}));
   }
-  ElfImage image;
-  image.name_ = image.arena_.copy_text(source.name());
-  if (image.name_ == nullptr) return error(Code::OutOfMemory, "no memory for a file's name");
-  TIFFIN_TRY(image.read_program_headers(source));
-  return image;
+  parts_ = {};
+  parts_.name = arena_.copy_text(source.name());
+  if (parts_.name == nullptr) return error(Code::OutOfMemory, "no memory for a file's name");
+  return read_program_headers(source);
 }
 
-Result<ElfImage> ElfImage::read(const Source& source) {
-  TIFFIN_ASSIGN_OR_RETURN(ElfImage image, read_program(source));
-  if (!image.has_note_ && image.enclosure_.length == 0) {
-    return error(Code::NotAnArtifact, "'%s' is not a Tiffin artifact: it is an ELF shared object without a Tiffin note", source.name());
-  }
-  return image;
+Status ElfImage::read(const Source& source) {
+  TIFFIN_TRY(read_program(source));
+  if (parts_.has_note || parts_.enclosure.length > 0) return {};
+  return error(Code::NotAnArtifact, "'%s' is not a Tiffin artifact: it is an ELF shared object without a Tiffin note", source.name());
 }
 
 Result<uint64_t> ElfImage::translate(const char* what, uint64_t address, uint64_t length) const {
-  for (const Segment& segment : segments_) {
+  for (const Segment& segment : parts_.segments) {
     if (address < segment.address || address - segment.address > segment.bytes) continue;
     const uint64_t inner = address - segment.address;
     if (length <= segment.bytes - inner && (length > 0 || inner < segment.bytes)) return segment.offset + inner;
   }
   if (length == 0) return uint64_t{0};
-  return error(Code::NotAnArtifact, "'%s' is damaged: %s at address 0x%" PRIx64 " with %" PRIu64 " bytes lies in no segment", name_, what, address,
-               length);
+  return error(Code::NotAnArtifact, "'%s' is damaged: %s at address 0x%" PRIx64 " with %" PRIu64 " bytes lies in no segment", parts_.name, what,
+               address, length);
 }
 
 }  // namespace tiffin::runtime

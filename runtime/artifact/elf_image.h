@@ -16,19 +16,19 @@ namespace tiffin::runtime {
 
 class ElfImage {
  public:
-  ElfImage() = default;
-  // NotAnArtifact (not such an ELF file, or one without our note), Truncated (a segment or the section headers reach beyond the end), Io.
-  static Result<ElfImage> read(const Source& source);
+  // In place of what it held. NotAnArtifact (not such an ELF file, or one without our note), Truncated (a segment or the section headers reach
+  // beyond the end), Io. After a failure it holds nothing of use.
+  Status read(const Source& source);
   // The same of a file that need not have a note: any static position-independent program too.
-  static Result<ElfImage> read_program(const Source& source);
+  Status read_program(const Source& source);
 
-  uint16_t machine() const { return machine_; }
-  const tiffin_note& note() const { return note_; }
+  uint16_t machine() const { return parts_.machine; }
+  const tiffin_note& note() const { return parts_.note; }
   // What a program encloses, as its note says; length 0 without one. The place of that note's description in the source; 0 without one.
-  const tiffin_enclosure& enclosure() const { return enclosure_; }
-  uint64_t enclosure_position() const { return enclosure_position_; }
+  const tiffin_enclosure& enclosure() const { return parts_.enclosure; }
+  uint64_t enclosure_position() const { return parts_.enclosure_position; }
   // End of the last segment or of the section headers, whichever lies farther: the length of a complete file.
-  uint64_t complete_length() const { return complete_length_; }
+  uint64_t complete_length() const { return parts_.complete_length; }
 
   // Position in the source of [address, address + length), which must lie in the file's part of one segment; NotAnArtifact otherwise.
   Result<uint64_t> translate(const char* what, uint64_t address, uint64_t length) const;
@@ -42,15 +42,19 @@ class ElfImage {
   Status read_program_headers(const Source& source);
   Status find_note(const Source& source, uint64_t offset, uint64_t length);
 
+  struct Parts {
+    const char* name = "";
+    std::span<Segment> segments;
+    uint16_t machine = 0;
+    uint64_t complete_length = 0;
+    bool has_note = false;
+    tiffin_note note{};
+    tiffin_enclosure enclosure{};
+    uint64_t enclosure_position = 0;
+  };
+
   Arena arena_;
-  const char* name_ = "";
-  std::span<Segment> segments_;
-  uint16_t machine_ = 0;
-  uint64_t complete_length_ = 0;
-  bool has_note_ = false;
-  tiffin_note note_{};
-  tiffin_enclosure enclosure_{};
-  uint64_t enclosure_position_ = 0;
+  Parts parts_;
 };
 
 // "a zip archive", "text", ...: what a file that is no artifact seems to be.

@@ -73,7 +73,7 @@ const char* tiffin_status_code(const tiffin_status* status) noexcept { return ro
 
 const char* tiffin_status_message(const tiffin_status* status) noexcept {
   if (status == nullptr) return "";
-  return is_no_memory_mark(status) ? row_of(status).meaning : status->failure.message();
+  return is_no_memory_mark(status) ? "the system gave no more memory" : status->failure.message();
 }
 
 const char* tiffin_status_remedy(const tiffin_status* status) noexcept {

@@ -55,6 +55,9 @@ void write_struct(T* out, T value) {
   memcpy(static_cast<void*>(out), &value, bytes);
 }
 
+// What every tiffin_module_load_* ends with.
+Status load_module(Result<Source>&& source, const tiffin_load_options* given, tiffin_module** out_module);
+
 void write_report(const Module& module, const LoadReport& report, tiffin_report* out_report);
 
 }  // namespace tiffin::runtime

@@ -62,7 +62,7 @@ Status bind_output(tiffin_executor* executor, size_t index, const DLTensor* tens
   return object_of(executor)->bind_output(index, *tensor);
 }
 
-Status load_params(tiffin_executor* executor, Result<params::ParamFile> file, int new_weights) {
+Status load_params(tiffin_executor* executor, Result<params::ParamFile>&& file, int new_weights) {
   if (!file.has_value()) return file.take_error();
   return object_of(executor)->load_parameters(std::move(file).value(), {new_weights != 0});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tiffin_module_*, but for what params_api.cc has.
+// tiffin_module_*, but for what params_api.cc and system_lib_api.cc have.
 #include "runtime/capi/boundary.h"
 
 using namespace tiffin;
@@ -37,13 +37,17 @@ Result<LoadOptions> load_options(const tiffin_load_options* given) {
   return result;
 }
 
-Status load_module(Result<Source> source, const tiffin_load_options* given, tiffin_module** out_module) {
+}  // namespace
+
+Status tiffin::runtime::load_module(Result<Source>&& source, const tiffin_load_options* given, tiffin_module** out_module) {
   if (!source.has_value()) return source.take_error();
   TIFFIN_ASSIGN_OR_RETURN(const LoadOptions options, load_options(given));
   TIFFIN_ASSIGN_OR_RETURN(Ref<Module> module, Module::load(std::move(source).value(), options));
   *out_module = handle_of(module.detach());
   return {};
 }
+
+namespace {
 
 std::span<const uint8_t> as_bytes(const void* bytes, size_t length) { return {static_cast<const uint8_t*>(bytes), length}; }
 
@@ -64,12 +68,6 @@ Status load_module_memory(uint32_t abi, const void* bytes, size_t length, const 
   TIFFIN_TRY(check_abi(abi));
   TIFFIN_TRY(require_pointers(__func__, {bytes, out_module}));
   return load_module(Source::from_memory(as_bytes(bytes, length)), options, out_module);
-}
-
-Status load_module_system_lib(uint32_t abi, const tiffin_system_lib* library, const tiffin_load_options* options, tiffin_module** out_module) {
-  TIFFIN_TRY(check_abi(abi));
-  TIFFIN_TRY(require_pointers(__func__, {library, out_module}));
-  return load_module(Source::from_system_lib(*library), options, out_module);
 }
 
 Status find_function(const tiffin_module* module, const char* name, size_t* out_index) {
@@ -97,11 +95,6 @@ tiffin_status* tiffin_module_load_descriptor(uint32_t abi_version, int descripto
 tiffin_status* tiffin_module_load_memory(uint32_t abi_version, const void* bytes, size_t length, const tiffin_load_options* options,
                                          tiffin_module** out_module) noexcept {
   return to_c(load_module_memory(abi_version, bytes, length, options, out_module));
-}
-
-tiffin_status* tiffin_module_load_system_lib(uint32_t abi_version, const tiffin_system_lib* library, const tiffin_load_options* options,
-                                             tiffin_module** out_module) noexcept {
-  return to_c(load_module_system_lib(abi_version, library, options, out_module));
 }
 
 void tiffin_module_free(tiffin_module* module) noexcept { Ref<Module>::adopt(object_of(module)); }

@@ -18,7 +18,7 @@ Status module_params(const tiffin_module* handle, tiffin_params** out_params) {
   return {};
 }
 
-Status load_params(Result<params::ParamFile> file, tiffin_params** out_params) {
+Status load_params(Result<params::ParamFile>&& file, tiffin_params** out_params) {
   if (!file.has_value()) return file.take_error();
   TIFFIN_ASSIGN_OR_RETURN(ParameterView * params, ParameterView::of_file(std::move(file).value()));
   *out_params = handle_of(params);

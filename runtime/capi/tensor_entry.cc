@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/capi/tensor_entry.h"
 
+#include "base/text.h"
 #include "runtime/capi/boundary.h"
 
 namespace tiffin::runtime {
@@ -20,7 +21,9 @@ Result<params::ParamEntry> to_entry(const char* function, const char* name, cons
   uint64_t count = 1;
   for (const int64_t extent : entry.shape) {
     if (extent < 0 || __builtin_mul_overflow(count, static_cast<uint64_t>(extent), &count)) {
-      return error(Code::ParamShapeMismatch, "parameter '%s' has the impossible shape %s", name, to_text(entry.shape).text);
+      Text shape;
+      shape.add_shape(entry.shape);
+      return error(Code::ParamShapeMismatch, "parameter '%s' has the impossible shape %s", name, shape.c_str());
     }
   }
   if (!storage_bytes(entry.dtype, count, &entry.bytes)) {

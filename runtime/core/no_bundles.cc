@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core library reads shared objects alone: a bundle, packed or unpacked, is declined by name.
-#include "runtime/artifact/members.h"
+// The core library reads shared objects alone: a bundle, packed or unpacked, and an artifact within an executable are declined by name.
+#include "runtime/artifact/container.h"
 
 namespace tiffin::runtime {
 
@@ -15,5 +15,14 @@ Result<Members> Members::read(const Source& source) {
 }
 
 Result<Members::Place> Members::find(const Source& source, const char*) { return error(Code::NotAnArtifact, "'%s' has no members", source.name()); }
+
+// Members::read has declined before either is reached.
+Status Container::place_member(Section&, std::string_view) { return {}; }
+Status Container::place_attachment(std::string_view, std::string_view) { return {}; }
+
+Status Container::enter_program() {
+  return error(Code::NotAnArtifact, "'%s' is an executable around an artifact, and the core runtime reads shared objects", source_.name())
+      .with_remedy("link libtiffin_runtime, or load the file that was exported");
+}
 
 }  // namespace tiffin::runtime

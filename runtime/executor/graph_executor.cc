@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/name_distance.h"
+#include "base/text.h"
 #include "runtime/artifact/check_program.h"
 #include "runtime/host/clock.h"
 #include "runtime/host/cpu.h"
@@ -155,32 +156,38 @@ void GraphExecutor::resolve_buffers(const ParameterSet& parameters) {
 }
 
 Result<size_t> GraphExecutor::find_input(std::string_view name) const {
-  size_t nearest = 0, nearest_distance = SIZE_MAX;
-  TextBuilder names;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const std::string_view candidate = view(inputs_[i].value->name());
-    if (candidate == name) return i;
-    names.add_item("'%s'", candidate.data());
+    if (view(inputs_[i].value->name()) == name) return i;
+  }
+  const char* nearest = "";
+  size_t nearest_distance = SIZE_MAX;
+  Text names;
+  for (const Slot& input : inputs_) {
+    const char* candidate = input.value->name()->c_str();
+    names.add_item("'%s'", candidate);
     const size_t distance = name_distance(name, candidate);
     if (distance >= nearest_distance) continue;
-    nearest = i;
+    nearest = candidate;
     nearest_distance = distance;
   }
-  const int length = static_cast<int>(std::min<size_t>(name.size(), 1000));
-  if (inputs_.empty()) return error(Code::UnknownInput, "entry '%s' has no input '%.*s', it has none", entry_->name()->c_str(), length, name.data());
-  Status status = error(Code::UnknownInput, "entry '%s' has no input '%.*s', it has %s", entry_->name()->c_str(), length, name.data(), names.text());
-  const char* meant = inputs_[nearest].value->name()->c_str();
-  return std::move(status).with_remedy("did you mean '%s'?", meant).with_detail("nearest", meant);
+  Status status = no_such("input", Code::UnknownInput, name, names);
+  if (inputs_.empty()) return status;
+  return std::move(status).with_remedy("did you mean '%s'?", nearest).with_detail("nearest", nearest);
 }
 
 Result<size_t> GraphExecutor::find_output(std::string_view name) const {
-  TextBuilder names;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (view(outputs_[i].value->name()) == name) return i;
-    names.add_item("'%s'", outputs_[i].value->name()->c_str());
   }
+  Text names;
+  for (const Slot& output : outputs_) names.add_item("'%s'", output.value->name()->c_str());
+  return no_such("output", Code::InvalidArgument, name, names);
+}
+
+Status GraphExecutor::no_such(const char* what, Code code, std::string_view name, const Text& names) const {
   const int length = static_cast<int>(std::min<size_t>(name.size(), 1000));
-  return error(Code::InvalidArgument, "entry '%s' has no output '%.*s', it has %s", entry_->name()->c_str(), length, name.data(), names.text());
+  return error(code, "entry '%s' has no %s '%.*s', it has %s", entry_->name()->c_str(), what, length, name.data(),
+               names.empty() ? "none" : names.c_str());
 }
 
 Status GraphExecutor::set_input(size_t index, const DLTensor& tensor) {
@@ -225,7 +232,7 @@ void GraphExecutor::set_parameters(Ref<ParameterSet> parameters) {
   is_resolved_ = false;
 }
 
-Status GraphExecutor::load_parameters(params::ParamFile file, const params::BindOptions& options) {
+Status GraphExecutor::load_parameters(params::ParamFile&& file, const params::BindOptions& options) {
   const uint64_t start = now_ns();
   params::BindOptions joined = options;
   joined.verify_values = options.verify_values || module_->verifies_values();
@@ -246,21 +253,21 @@ Status GraphExecutor::set_parameters(const params::ParamSource& source, const pa
 
 Status GraphExecutor::check_ready(const ParameterSet* parameters) const {
   if (parameters == nullptr) {
-    TextBuilder names, keys;
+    Text names, keys;
     for (const params::ParamEntry& entry : module_->artifact().storage_plan().parameters()) {
       names.add_item("'%.*s'", static_cast<int>(entry.name.size()), entry.name.data());
       keys.add_key(entry.name);
     }
-    return error(Code::MissingParam, "the artifact holds no weights and no parameters were given: %s", names.text())
-        .with_details("missing", keys.items());
+    return error(Code::MissingParam, "the artifact holds no weights and no parameters were given: %s", names.c_str())
+        .with_details("missing", keys.view());
   }
-  TextBuilder unset, keys;
+  Text unset, keys;
   for (const Slot& slot : inputs_) {
     if (slot.is_set) continue;
     unset.add_item("'%s'", slot.value->name()->c_str());
     keys.add_key(slot.value->name()->c_str());
   }
-  if (!unset.is_empty()) return error(Code::UnsetInput, "inputs without a value: %s", unset.text()).with_details("inputs", keys.items());
+  if (!unset.empty()) return error(Code::UnsetInput, "inputs without a value: %s", unset.c_str()).with_details("inputs", keys.view());
   return {};
 }
 

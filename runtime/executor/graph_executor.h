@@ -9,6 +9,7 @@
 #include "abi/tensor.h"
 #include "base/dtype.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "runtime/device/cpu/worker_pool.h"
 #include "runtime/executor/module.h"
 #include "runtime/executor/tensor_view.h"
@@ -70,7 +71,7 @@ class GraphExecutor {
   // Its own set, or the module's current one; null while a weightless module has none.
   Ref<ParameterSet> parameters() const { return own_parameters_ ? own_parameters_ : module_->parameters(); }
   // Checks and binds a parameter file or a dictionary; a dictionary may be a subset once there is a current set.
-  Status load_parameters(params::ParamFile file, const params::BindOptions& options);
+  Status load_parameters(params::ParamFile&& file, const params::BindOptions& options);
   Status set_parameters(const params::ParamSource& source, const params::BindOptions& options);
 
   // MissingParam, UnsetInput, IndexOutOfRange. Takes no lock and allocates nothing; with one thread it makes no system call.
@@ -93,6 +94,7 @@ class GraphExecutor {
   uint64_t arena_bytes() const { return entry_->arena_bytes(); }
 
  private:
+  Status no_such(const char* what, Code code, std::string_view name, const Text& names) const;
   // An input or output.
   struct Slot {
     const abi::Value* value;

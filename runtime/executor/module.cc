@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/dtype.h"
+#include "base/text.h"
 #include "runtime/artifact/check_program.h"
 #include "runtime/artifact/choose_variant.h"
 #include "runtime/host/clock.h"
@@ -123,13 +124,13 @@ Status Module::prepare(const LoadOptions& options) {
   return {};
 }
 
-Result<Ref<Module>> Module::load(Source source, const LoadOptions& options) {
+Result<Ref<Module>> Module::load(Source&& source, const LoadOptions& options) {
   const uint64_t start = now_ns();
   const bool is_signed = options.trust == Trust::Signed;
-  TIFFIN_ASSIGN_OR_RETURN(Artifact artifact, Artifact::open(std::move(source), options.verify, is_signed ? &options.signature : nullptr));
   void* memory = malloc(sizeof(Module));
   if (memory == nullptr) return error(Code::OutOfMemory, "no memory for a module");
-  Ref<Module> module = Ref<Module>::adopt(new (memory) Module(std::move(artifact)));
+  Ref<Module> module = Ref<Module>::adopt(new (memory) Module());
+  TIFFIN_TRY(module->artifact_.read(std::move(source), options.verify, is_signed ? &options.signature : nullptr));
   module->verifies_values_ = is_signed || options.verify == VerifyLevel::All;
   module->report_.add_phase("check", now_ns() - start);
   TIFFIN_TRY(module->prepare(options));
@@ -147,12 +148,12 @@ void Module::destroy(Module* module) {
 }
 
 Result<const abi::Entry*> Module::find_entry(std::string_view name) const {
-  TextBuilder names;
+  Text names;
   for (const abi::Entry* entry : *variant_->entries()) {
     if (view(entry->name()) == name) return entry;
     names.add_item("'%s'", entry->name()->c_str());
   }
-  return error(Code::MissingFunction, "the module has no function '%.*s', it has %s", static_cast<int>(name.size()), name.data(), names.text());
+  return error(Code::MissingFunction, "the module has no function '%.*s', it has %s", static_cast<int>(name.size()), name.data(), names.c_str());
 }
 
 }  // namespace tiffin::runtime

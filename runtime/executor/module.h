@@ -36,7 +36,7 @@ struct LoadOptions {
 class Module : public Counted {
  public:
   // All checks, then the mappings. The codes of Artifact::open and choose_variant; Strict. Trust::Signed implies VerifyLevel::All.
-  static Result<Ref<Module>> load(Source source, const LoadOptions& options);
+  static Result<Ref<Module>> load(Source&& source, const LoadOptions& options);
   static Result<Ref<Module>> load(const char* path, const LoadOptions& options);
   static void destroy(Module* module);
 
@@ -69,7 +69,6 @@ class Module : public Counted {
   const uint8_t* constant(uint32_t index) const { return constants_[index]; }
 
  private:
-  explicit Module(Artifact artifact) : artifact_(std::move(artifact)) {}
   Status prepare(const LoadOptions& options);
   Status load_code(const LoadOptions& options);
   Status load_kernels();

@@ -55,7 +55,8 @@ Result<Ref<ParameterSet>> ParameterSet::from_artifact(const Artifact& artifact, 
   } else {
     bytes = source.memory().subspan(static_cast<size_t>(section->offset), length);
   }
-  TIFFIN_ASSIGN_OR_RETURN(params::Weights weights, params::Weights::read(bytes));
+  params::Weights weights;
+  TIFFIN_TRY(weights.parse(bytes));
   if (weights.plan().digest() != artifact.storage_plan().digest() ||
       !std::ranges::equal(weights.digests(), artifact.parameter_digests(), {}, &Digest::bytes, &Digest::bytes)) {
     return error(Code::DigestMismatch, "'%s': its weights are not those that its manifest describes", source.name());
@@ -82,7 +83,7 @@ Result<Ref<ParameterSet>> ParameterSet::from_artifact(const Artifact& artifact, 
   return share_content(std::move(set), artifact.storage_plan().digest());
 }
 
-Result<Ref<ParameterSet>> ParameterSet::from_file(const Artifact& artifact, params::ParamFile file, const params::BindOptions& options,
+Result<Ref<ParameterSet>> ParameterSet::from_file(const Artifact& artifact, params::ParamFile&& file, const params::BindOptions& options,
                                                   LoadReport& report) {
   TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, create());
   const params::StoragePlan& plan = artifact.storage_plan();

@@ -22,7 +22,7 @@ class ParameterSet : public Counted {
   // A model without parameters has an empty set. Precondition: one of the two.
   static Result<Ref<ParameterSet>> from_artifact(const Artifact& artifact, bool allow_mapping, LoadReport& report);
   // Takes the file over; its pages stay mapped while the set uses them. The codes of base/params/bind.h.
-  static Result<Ref<ParameterSet>> from_file(const Artifact& artifact, params::ParamFile file, const params::BindOptions& options,
+  static Result<Ref<ParameterSet>> from_file(const Artifact& artifact, params::ParamFile&& file, const params::BindOptions& options,
                                              LoadReport& report);
   // `source` is read during the call only. With `base` a subset may be given, the others come from it; nullptr means that all are wanted.
   static Result<Ref<ParameterSet>> from_source(const Artifact& artifact, const params::ParamSource& source, const ParameterSet* base,

@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdlib>
 
+#include "base/text.h"
 #include "runtime/host/mutex_lock.h"
 
 namespace tiffin::runtime {
@@ -72,11 +73,11 @@ Status ParameterSets::rollback(uint64_t number) {
   Generation* const current = current_.load(std::memory_order_relaxed);
   if (current != nullptr && current->number == number) return {};
   if (previous_ == nullptr || previous_->number != number) {
-    TextBuilder kept;
+    Text kept;
     for (const Generation* generation : {static_cast<const Generation*>(previous_), static_cast<const Generation*>(current)}) {
       if (generation != nullptr) kept.add_item("%" PRIu64, generation->number);
     }
-    return error(Code::StaleGeneration, "generation %" PRIu64 " is not kept, %s", number, kept.is_empty() ? "none is" : kept.text())
+    return error(Code::StaleGeneration, "generation %" PRIu64 " is not kept, %s", number, kept.empty() ? "none is" : kept.c_str())
         .with_remedy("stage its parameters again: only the current and the previous generation are kept");
   }
   current_.store(previous_, std::memory_order_seq_cst);

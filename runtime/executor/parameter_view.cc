@@ -40,7 +40,7 @@ Result<ParameterView*> ParameterView::of_set(Ref<Module> module, Ref<ParameterSe
   return status;
 }
 
-Result<ParameterView*> ParameterView::of_file(params::ParamFile file) {
+Result<ParameterView*> ParameterView::of_file(params::ParamFile&& file) {
   TIFFIN_ASSIGN_OR_RETURN(ParameterView * view, allocate());
   view->source_ = view->file_.emplace(std::move(file)).source();
   Status status = view->finish();

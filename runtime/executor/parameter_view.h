@@ -17,7 +17,7 @@ class ParameterView {
  public:
   // Free each with destroy. `set` is not null. OutOfMemory.
   static Result<ParameterView*> of_set(Ref<Module> module, Ref<ParameterSet> set);
-  static Result<ParameterView*> of_file(params::ParamFile file);
+  static Result<ParameterView*> of_file(params::ParamFile&& file);
   static void destroy(ParameterView* view);
 
   std::span<const params::ParamEntry> entries() const { return source_.entries; }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/text.h"
 #include "runtime/executor/golden.h"
 
 namespace tiffin::runtime {
@@ -46,7 +47,7 @@ Status StagedParameters::take(Result<Ref<ParameterSet>> set) {
   return {};
 }
 
-Result<StagedParameters*> StagedParameters::from_file(Ref<Module> module, params::ParamFile file) {
+Result<StagedParameters*> StagedParameters::from_file(Ref<Module> module, params::ParamFile&& file) {
   TIFFIN_ASSIGN_OR_RETURN(StagedParameters * staged, create(std::move(module)));
   const params::BindOptions options{.new_weights = true, .verify_values = staged->module_->verifies_values()};
   Status status = staged->take(ParameterSet::from_file(staged->module_->artifact(), std::move(file), options, staged->report_));
@@ -91,7 +92,7 @@ Status StagedParameters::verify() const {
   TIFFIN_ASSIGN_OR_RETURN(const params::StoredParameters stored, params::StoredParameters::create(plan, set_->data()));
   const params::ParamSource source = stored.source();
   Array<uint8_t> scratch;
-  TextBuilder names, keys;
+  Text names, keys;
   for (size_t i = 0; i < plan.parameter_count(); ++i) {
     const params::ParamEntry& entry = source.entries[i];
     TIFFIN_ASSIGN_OR_RETURN(const auto bytes, params::bytes_of(source, i, scratch));
@@ -99,9 +100,9 @@ Status StagedParameters::verify() const {
     names.add_item("'%.*s'", static_cast<int>(entry.name.size()), entry.name.data());
     keys.add_key(entry.name);
   }
-  if (names.is_empty()) return check_golden_cases();
-  return error(Code::DigestMismatch, "parameters of the staged set %" PRIu64 " have other values than their digests say: %s", number_, names.text())
-      .with_details("mismatched", keys.items());
+  if (names.empty()) return check_golden_cases();
+  return error(Code::DigestMismatch, "parameters of the staged set %" PRIu64 " have other values than their digests say: %s", number_, names.c_str())
+      .with_details("mismatched", keys.view());
 }
 
 Status StagedParameters::check_golden_cases() const {

@@ -16,7 +16,7 @@ class StagedParameters {
 
   // Faults of single parameters (names, types, shapes, values of frozen ones) do not fail here, they are listed and refuse the commit.
   // A file's pages are read ahead. The codes of base/params/bind.h that concern the whole, Io, OutOfMemory. Free it with destroy.
-  static Result<StagedParameters*> from_file(Ref<Module> module, params::ParamFile file);
+  static Result<StagedParameters*> from_file(Ref<Module> module, params::ParamFile&& file);
   // `source` is read during the call only.
   static Result<StagedParameters*> from_source(Ref<Module> module, const params::ParamSource& source);
   // Lets go of a set that was not committed.

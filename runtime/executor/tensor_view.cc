@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "abi/artifact.h"
+#include "base/text.h"
 
 namespace tiffin::runtime {
 namespace {
@@ -55,22 +56,15 @@ DType from_dlpack(DLDataType dtype) {
   return DType::Undefined;
 }
 
-ShapeText to_text(std::span<const int64_t> shape) {
-  ShapeText out{"["};
-  size_t at = 1;
-  for (size_t i = 0; i < shape.size() && at < sizeof(out.text) - 26; ++i) {
-    at += static_cast<size_t>(snprintf(out.text + at, sizeof(out.text) - at, "%s%" PRId64, i == 0 ? "" : ",", shape[i]));
-  }
-  snprintf(out.text + at, sizeof(out.text) - at, "]");
-  return out;
-}
-
 Status check_type(DType dtype, std::span<const int64_t> shape, const TensorSpec& spec) {
   if (dtype != spec.dtype)
     return error(Code::TypeMismatch, "%s '%s' is %s, expected is %s", spec.role, spec.name, name_of(dtype), name_of(spec.dtype));
   const bool is_equal = shape.size() == spec.shape.size() && (shape.empty() || memcmp(shape.data(), spec.shape.data(), shape.size_bytes()) == 0);
   if (is_equal) return {};
-  return error(Code::ShapeMismatch, "%s '%s' has shape %s, expected is %s", spec.role, spec.name, to_text(shape).text, to_text(spec.shape).text);
+  Text actual, expected;
+  actual.add_shape(shape);
+  expected.add_shape(spec.shape);
+  return error(Code::ShapeMismatch, "%s '%s' has shape %s, expected is %s", spec.role, spec.name, actual.c_str(), expected.c_str());
 }
 
 Status check_tensor(const DLTensor& tensor, const TensorSpec& spec) {

@@ -15,12 +15,6 @@ DLDataType to_dlpack(DType dtype);
 // Undefined for types that Tiffin does not have.
 DType from_dlpack(DLDataType dtype);
 
-// "[1,8]" in a buffer that always suffices for a checked rank.
-struct ShapeText {
-  char text[400];
-};
-ShapeText to_text(std::span<const int64_t> shape);
-
 // What a tensor must be.
 struct TensorSpec {
   const char* role;  // "input" or "output"

@@ -49,43 +49,4 @@ const char* Arena::copy_text(std::string_view text) {
   return copy;
 }
 
-TextBuilder::~TextBuilder() { free(bytes_); }
-
-void TextBuilder::append(const char* bytes, size_t count) {
-  if (length_ + count + 1 > capacity_) {
-    const size_t capacity = 2 * (length_ + count) + 64;
-    auto* grown = static_cast<char*>(realloc(bytes_, capacity));
-    if (grown == nullptr) return;
-    bytes_ = grown;
-    capacity_ = capacity;
-  }
-  memcpy(bytes_ + length_, bytes, count);
-  length_ += count;
-  bytes_[length_] = 0;
-}
-
-void TextBuilder::add(const char* format, ...) {
-  char piece[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = vsnprintf(piece, sizeof(piece), format, arguments);
-  va_end(arguments);
-  if (length > 0) append(piece, static_cast<size_t>(length) < sizeof(piece) ? static_cast<size_t>(length) : sizeof(piece) - 1);
-}
-
-void TextBuilder::add_item(const char* format, ...) {
-  if (length_ != 0) append(", ", 2);
-  char piece[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = vsnprintf(piece, sizeof(piece), format, arguments);
-  va_end(arguments);
-  if (length > 0) append(piece, static_cast<size_t>(length) < sizeof(piece) ? static_cast<size_t>(length) : sizeof(piece) - 1);
-}
-
-void TextBuilder::add_key(std::string_view key) {
-  append(key.data(), key.size());
-  append("", 1);
-}
-
 }  // namespace tiffin::runtime

@@ -44,28 +44,4 @@ class Arena {
   Block* last_ = nullptr;
 };
 
-// Text that grows, for messages which list several things. Once memory ran out it stays as it is.
-class TextBuilder {
- public:
-  TextBuilder() = default;
-  TextBuilder(const TextBuilder&) = delete;
-  TextBuilder& operator=(const TextBuilder&) = delete;
-  ~TextBuilder();
-
-  void add(const char* format, ...) __attribute__((format(printf, 2, 3)));
-  // ", " before every item but the first.
-  void add_item(const char* format, ...) __attribute__((format(printf, 2, 3)));
-  // The bytes and a NUL behind them: what Status::with_details takes. Not mixed with the two above.
-  void add_key(std::string_view key);
-  std::string_view items() const { return {text(), length_}; }
-  const char* text() const { return bytes_ == nullptr ? "" : bytes_; }
-  bool is_empty() const { return length_ == 0; }
-
- private:
-  void append(const char* bytes, size_t count);
-  char* bytes_ = nullptr;
-  size_t length_ = 0;
-  size_t capacity_ = 0;
-};
-
 }  // namespace tiffin::runtime

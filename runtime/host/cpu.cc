@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <sched.h>
 
+#include <iterator>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #elif defined(__aarch64__)
@@ -17,8 +19,9 @@ namespace {
 
 enum class State : uint8_t { None, Ymm, Zmm, Tile };
 
-struct Feature {
-  char name[20];  // not a pointer, which would take a relocation
+// A row of the table below, which only the compiler reads: it packs it to half its size.
+struct Row {
+  const char* name;
   uint32_t leaf;
   uint8_t subleaf;
   char output;  // the register of cpuid that holds the bit: a, b, c, d
@@ -27,7 +30,7 @@ struct Feature {
 };
 
 // Bits as in the manuals of Intel (volume 2, CPUID) and AMD (volume 3, appendix E).
-constexpr Feature kFeatures[] = {
+constexpr Row kRows[] = {
     {"x87", 1, 0, 'd', 0, State::None},
     {"cx8", 1, 0, 'd', 8, State::None},
     {"cmov", 1, 0, 'd', 15, State::None},
@@ -93,6 +96,41 @@ constexpr Feature kFeatures[] = {
     {"64bit", 0x80000001u, 0, 'd', 29, State::None},
 };
 
+constexpr uint32_t kExtended = 0x80000000u;
+
+struct Feature {
+  uint8_t leaf;  // its low bits; the highest says that it is an extended one
+  uint8_t subleaf;
+  char output;
+  uint8_t bit;
+  State state;
+};
+
+constexpr size_t names_bytes() {
+  size_t bytes = 0;
+  for (const Row& row : kRows) bytes += std::string_view(row.name).size() + 1;
+  return bytes;
+}
+
+struct Table {
+  char names[names_bytes()] = {};  // in the order of the features, each with a NUL behind it
+  Feature features[std::size(kRows)] = {};
+};
+
+constexpr Table packed() {
+  Table table;
+  size_t at = 0, index = 0;
+  for (const Row& row : kRows) {
+    for (const char c : std::string_view(row.name)) table.names[at++] = c;
+    table.names[at++] = 0;
+    table.features[index++] = {static_cast<uint8_t>((row.leaf & 0x7F) | (row.leaf >= kExtended ? 0x80 : 0)), row.subleaf, row.output, row.bit,
+                               row.state};
+  }
+  return table;
+}
+
+constexpr Table kTable = packed();
+
 // The register states that the system saves (XCR0), 0 when it does not use XSAVE.
 uint64_t saved_states() {
   uint32_t a = 0, b = 0, c = 0, d = 0;
@@ -118,11 +156,22 @@ bool is_saved(State state) {
 }
 
 bool has_feature(const Feature& feature) {
+  const uint32_t leaf = (feature.leaf & 0x7Fu) | ((feature.leaf & 0x80) != 0 ? kExtended : 0);
   uint32_t a = 0, b = 0, c = 0, d = 0;
-  if (feature.subleaf > 0 && (__get_cpuid_count(feature.leaf, 0, &a, &b, &c, &d) == 0 || a < feature.subleaf)) return false;
-  if (__get_cpuid_count(feature.leaf, feature.subleaf, &a, &b, &c, &d) == 0) return false;
+  if (feature.subleaf > 0 && (__get_cpuid_count(leaf, 0, &a, &b, &c, &d) == 0 || a < feature.subleaf)) return false;
+  if (__get_cpuid_count(leaf, feature.subleaf, &a, &b, &c, &d) == 0) return false;
   const uint32_t word = feature.output == 'a' ? a : feature.output == 'b' ? b : feature.output == 'c' ? c : d;
   return ((word >> feature.bit) & 1) != 0 && is_saved(feature.state);
+}
+
+bool has_feature(std::string_view llvm_name) {
+  const char* name = kTable.names;
+  for (const Feature& feature : kTable.features) {
+    const std::string_view candidate(name);
+    if (candidate == llvm_name) return has_feature(feature);
+    name += candidate.size() + 1;
+  }
+  return false;
 }
 
 #elif defined(__aarch64__)
@@ -141,15 +190,16 @@ constexpr Feature kFeatures[] = {
     {"sve2", AT_HWCAP2, 1},    {"i8mm", AT_HWCAP2, 13},    {"bf16", AT_HWCAP2, 14},   {"sme", AT_HWCAP2, 23},
 };
 
-bool has_feature(const Feature& feature) { return ((getauxval(feature.word) >> feature.bit) & 1) != 0; }
+bool has_feature(std::string_view llvm_name) {
+  for (const Feature& feature : kFeatures) {
+    if (feature.name == llvm_name) return ((getauxval(feature.word) >> feature.bit) & 1) != 0;
+  }
+  return false;
+}
 
 #else
 
-struct Feature {
-  char name[4];
-};
-constexpr Feature kFeatures[] = {{""}};
-bool has_feature(const Feature&) { return false; }
+bool has_feature(std::string_view) { return false; }
 
 #endif
 
@@ -186,12 +236,7 @@ const char* machine_name(uint16_t elf_machine) {
   }
 }
 
-bool cpu_has_feature(std::string_view llvm_name) {
-  for (const Feature& feature : kFeatures) {
-    if (feature.name == llvm_name) return has_feature(feature);
-  }
-  return false;
-}
+bool cpu_has_feature(std::string_view llvm_name) { return has_feature(llvm_name); }
 
 int usable_core_count() {
   cpu_set_t cores;

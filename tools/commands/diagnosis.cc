@@ -18,7 +18,7 @@ void write_variants(JsonOutput& out, const Diagnosis& diagnosis) {
     out.text("target", answer.target);
     out.boolean("chosen", i == diagnosis.chosen);
     out.begin_array("reasons");
-    if (!answer.reason.is_empty()) out.text(nullptr, answer.reason.text());
+    if (!answer.reason.empty()) out.text(nullptr, answer.reason.c_str());
     out.end_array();
     out.end_object();
   }
@@ -114,7 +114,7 @@ void print_artifact(const Diagnosis& diagnosis, const runtime::Artifact& artifac
   for (size_t i = 0; i < diagnosis.variants.size(); ++i) {
     const VariantAnswer& answer = diagnosis.variants[i];
     printf("%s   %.*s\n", i == diagnosis.chosen ? "chosen " : "variant", static_cast<int>(answer.target.size()), answer.target.data());
-    if (!answer.reason.is_empty()) printf("          not chosen: %s\n", answer.reason.text());
+    if (!answer.reason.empty()) printf("          not chosen: %s\n", answer.reason.c_str());
   }
   printf("devices   cpu\nfunctions");
   for (const abi::Entry* entry : *artifact.first_variant().entries()) printf(" %s", entry->name()->c_str());

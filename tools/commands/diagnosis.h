@@ -16,7 +16,7 @@ namespace tiffin::tools {
 
 struct VariantAnswer {
   std::string_view target;
-  runtime::TextBuilder reason;  // why it is not the chosen one; empty for that
+  Text reason;  // why it is not the chosen one; empty for that
 };
 
 // Bytes.

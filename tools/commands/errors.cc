@@ -19,7 +19,7 @@ Status print_json() {
     const CodeRow& row = code_row(static_cast<Code>(code));
     out.begin_object();
     out.text("code", row.name);
-    out.text("meaning", row.meaning);
+    out.text("meaning", code_meaning(static_cast<Code>(code)));
     out.text("remedy", row.remedy);
     out.end_object();
   }
@@ -37,7 +37,7 @@ Result<int> list_errors(const Arguments& arguments) {
   }
   for (size_t code = kFirst; code < kCodeCount; ++code) {
     const CodeRow& row = code_row(static_cast<Code>(code));
-    printf("%s\n    %s\n    remedy: %s\n", row.name, row.meaning, row.remedy);
+    printf("%s\n    %s\n    remedy: %s\n", row.name, code_meaning(static_cast<Code>(code)), row.remedy);
   }
   TIFFIN_TRY(flush_output());
   return 0;

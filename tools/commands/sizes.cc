@@ -28,9 +28,9 @@ Status add_kernels(SizeParts& parts, const runtime::Artifact& artifact, const ab
   for (const abi::Kernel* kernel : *variant.kernels()) {
     std::string_view name = view(kernel->name());
     if (!is_only) {
-      runtime::TextBuilder text;
-      text.add("%s (%s)", kernel->name()->c_str(), variant.target()->c_str());
-      const char* copy = parts.arena.copy_text(text.text());
+      Text text;
+      text.add_format("%s (%s)", kernel->name()->c_str(), variant.target()->c_str());
+      const char* copy = parts.arena.copy_text(text.view());
       if (copy == nullptr) return out_of_memory();
       name = copy;
     }

@@ -41,7 +41,8 @@ struct Program {
 
 Result<Program> read_program(const std::string& path, uint16_t machine) {
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Source source, runtime::Source::open(path.c_str()));
-  TIFFIN_ASSIGN_OR_RETURN(const runtime::ElfImage image, runtime::ElfImage::read_program(source));
+  runtime::ElfImage image;
+  TIFFIN_TRY(image.read_program(source));
   if (image.enclosure_position() == 0 || image.enclosure().length != 0 || image.machine() != machine) {
     return error(Code::MissingLibrary, "'%s' is not the static tiffin-run for %s that it should be", path.c_str(), machine_name(machine).c_str())
         .with_remedy("install Tiffin whole");

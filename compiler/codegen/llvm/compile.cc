@@ -29,7 +29,7 @@ Status write_file(const std::string& path, const char* bytes, size_t size) {
 
 // "FOLDER/007_conv2d" for dumps; characters that a file name should not have become '_'.
 std::string dump_stem(const std::string& folder, size_t index, const std::string& name) {
-  char number[16];
+  char number[24];
   std::snprintf(number, sizeof number, "%03zu_", index);
   std::string stem;
   for (const char c : name.substr(0, 100)) stem += (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ? c : '_';
