@@ -98,7 +98,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 Result<Words> parse_words(const std::string& text) {
   std::vector<std::string> words;
   for (const std::string& word : split(text, ' ')) words.push_back(word);
-  if (words.empty()) words = {"llvm"};
+  if (words.empty()) return error(Code::UnsupportedTarget, "the target '%s' is empty, expected is one such as 'llvm -mcpu=native'", text.c_str());
   if (words[0] != "llvm") {
     return error(Code::UnsupportedTarget, "target '%s' has the unknown kind '%s', expected 'llvm' or 'portable-ir'", text.c_str(), words[0].c_str());
   }

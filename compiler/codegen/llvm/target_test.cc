@@ -47,6 +47,11 @@ TEST(Target, portable_kernels_are_for_no_machine) {
   expect_refused("portable-ir -mcpu=x86-64-v2", "portable-ir");
 }
 
+TEST(Target, nothing_is_no_target) {
+  expect_refused("", "is empty");
+  expect_refused("  ", "is empty");
+}
+
 TEST(Target, features_are_of_the_allow_list_alone) {
   const Target zen = parsed("llvm -mtriple=x86_64-linux-gnu -mcpu=znver3");
   EXPECT_TRUE(has(zen, "avx2") && has(zen, "movbe") && has(zen, "lzcnt"));
