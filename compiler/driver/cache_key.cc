@@ -182,6 +182,7 @@ Result<Digest> cache_key(const CacheRequest& request) {
     TIFFIN_TRY(key.add_file("content", path));
   }
   for (const std::string& folder : request.input_folders) TIFFIN_TRY(add_folder(folder, key));
+  if (!request.input_bytes.empty()) key.add("bytes", std::span<const uint8_t>(request.input_bytes));
   return key.finish();
 }
 

@@ -20,6 +20,7 @@ struct CacheRequest {
   std::string params_suffix;               // ".tfw", …: the form of the parameter file, "" without one
   std::vector<std::string> input_files;    // further files whose names and contents shape the output, in this order
   std::vector<std::string> input_folders;  // the same of all files below them
+  std::vector<uint8_t> input_bytes;        // what shapes the output and lies in no file
 };
 
 // Reads all of these files. Io for one that cannot be read, UnsupportedTarget; a model that is damaged has a key, too.

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/compile.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
+#include "base/atomic_file.h"
+#include "base/mapping.h"
 #include "compiler/artifact/write_artifact.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/sha256.h"
 #include "compiler/driver/attachments.h"
 #include "compiler/driver/check_interface.h"
+#include "compiler/driver/check_outputs.h"
 #include "compiler/driver/creation_time.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/read_model.h"
@@ -24,6 +32,9 @@ namespace tiffin::driver {
 struct CompiledModule::State {
   artifact::Contents contents;
   std::vector<std::pair<std::string, graph::Tensor>> params;
+  std::vector<std::string> inputs;  // files that no output may replace
+  std::optional<Mapping> library;   // of a module that was reopened
+  artifact::Form library_form = artifact::Form::SharedObject;
 };
 
 namespace {
@@ -66,18 +77,76 @@ CompiledModule::CompiledModule(CompiledModule&&) noexcept = default;
 CompiledModule& CompiledModule::operator=(CompiledModule&&) noexcept = default;
 CompiledModule::~CompiledModule() = default;
 
+Result<CompiledModule> CompiledModule::reopen(artifact::Contents contents, const std::string& library, const std::string& model) {
+  auto state = std::make_unique<State>();
+  TIFFIN_ASSIGN_OR_RETURN(state->library, Mapping::open_file(library.c_str()));
+  state->library_form = artifact::form_of(library);
+  state->contents = std::move(contents);
+  state->inputs = files_of_model(model);
+  return CompiledModule(std::move(state));
+}
+
 Status CompiledModule::export_library(const std::string& path) const {
+  TIFFIN_TRY(check_outputs({path}, state_->inputs));
+  if (state_->library.has_value() && state_->library_form == artifact::form_of(path)) {
+    TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path.c_str(), true));
+    TIFFIN_TRY(file.write(state_->library->bytes()));
+    return file.commit();
+  }
   return artifact::write_artifact(state_->contents, {artifact::form_of(path), creation_time()}, path);
 }
 
 Result<std::vector<uint8_t>> CompiledModule::to_bytes() const {
+  if (state_->library.has_value()) return std::vector<uint8_t>(state_->library->bytes().begin(), state_->library->bytes().end());
   const auto form = state_->contents.code.size() == 1 ? artifact::Form::SharedObject : artifact::Form::Bundle;
   return artifact::artifact_bytes(state_->contents, {form, creation_time()});
 }
 
-Status CompiledModule::export_params(const std::string& path) const { return artifact::write_params(state_->contents, path); }
+Status CompiledModule::export_params(const std::string& path) const {
+  TIFFIN_TRY(check_outputs({path}, state_->inputs));
+  return artifact::write_params(state_->contents, path);
+}
 
-std::vector<std::pair<std::string, graph::Tensor>> CompiledModule::params() const { return state_->params; }
+namespace {
+
+// Brings what was written so far to the disk, where it may not fit, under the temporary name.
+Status settle(AtomicFile& file, const std::string& path) {
+  TIFFIN_TRY(file.read_at(0, {}));  // flushes
+  const int descriptor = open(file.temporary_path(), O_RDONLY | O_CLOEXEC);
+  const int failed = descriptor >= 0 && fsync(descriptor) == 0 ? 0 : errno;
+  if (descriptor >= 0) close(descriptor);
+  if (failed != 0 && failed != EINVAL) return error(Code::Io, "cannot write '%s': %s", path.c_str(), strerror(failed));
+  return {};
+}
+
+}  // namespace
+
+// The library is the small file of the two, because the weights are not in it.
+Status CompiledModule::export_files(const std::string& library, const std::string& params) const {
+  if (params.empty()) return export_library(library);
+  TIFFIN_TRY(check_outputs({library, params}, state_->inputs));
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(library.c_str(), true));
+  {
+    TIFFIN_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                            artifact::artifact_bytes(state_->contents, {artifact::form_of(library), creation_time()}));
+    TIFFIN_TRY(file.write(bytes));
+  }
+  TIFFIN_TRY(settle(file, library));
+  TIFFIN_TRY(artifact::write_params(state_->contents, params));
+  return file.commit().with_context("'%s' is replaced already", params.c_str());
+}
+
+Result<std::vector<std::pair<std::string, graph::Tensor>>> CompiledModule::params() const {
+  if (!state_->library.has_value()) return state_->params;
+  std::vector<std::pair<std::string, graph::Tensor>> params;
+  for (size_t i = 0; i < state_->contents.storage.parameters.size(); ++i) {
+    const abi::ParameterT& row = *state_->contents.storage.parameters[i];
+    Array<uint8_t> scratch;
+    TIFFIN_ASSIGN_OR_RETURN(const auto bytes, state_->contents.read_parameter(i, scratch));
+    params.emplace_back(row.name, graph::Tensor(static_cast<DType>(row.dtype), row.shape, std::vector<uint8_t>(bytes.begin(), bytes.end())));
+  }
+  return params;
+}
 
 std::vector<std::string> CompiledModule::targets() const {
   std::vector<std::string> out;
@@ -190,6 +259,13 @@ std::string dump_folder_of(const CompileOptions& options, size_t index) {
   return options.dump_folder + "/" + std::to_string(index);
 }
 
+// What every output needs. Parameters are hashed once, however many files they go into.
+Status complete(const CompileOptions& options, artifact::Contents& contents) {
+  TIFFIN_TRY(attach_files(options.libraries, options.files, contents));
+  TIFFIN_ASSIGN_OR_RETURN(contents.digests, artifact::hash_parameters(contents));
+  return {};
+}
+
 }  // namespace
 
 Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts& facts, const CompileOptions& options) {
@@ -200,7 +276,7 @@ Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts
   }
   auto state = std::make_unique<CompiledModule::State>();
   TIFFIN_TRY(VariantCompiler(options, facts, {}, *state, nullptr).add(std::move(graph), targets[0], 0, 1, options.dump_folder));
-  TIFFIN_TRY(attach_files(options.libraries, options.files, state->contents));
+  TIFFIN_TRY(complete(options, state->contents));
   return CompiledModule(std::move(state));
 }
 
@@ -213,6 +289,7 @@ Result<CompiledModule> compile_onnx(const std::string& path, const CompileOption
   import_options.dims = options.dims;
   import_options.input_shapes = options.input_shapes;
   auto state = std::make_unique<CompiledModule::State>();
+  state->inputs = files_of_model(path);
   GoldenRecording golden(path, import_options, options, options.threads > 0 ? options.threads : affinity_cores());
   const double share = 1.0 / static_cast<double>(targets.size());
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -224,7 +301,7 @@ Result<CompiledModule> compile_onnx(const std::string& path, const CompileOption
     TIFFIN_TRY(compiler.add(std::move(model.graph), targets[i], static_cast<double>(i) * share, share, dump_folder_of(options, i)));
   }
   state->contents.golden = golden.section();
-  TIFFIN_TRY(attach_files(options.libraries, options.files, state->contents));
+  TIFFIN_TRY(complete(options, state->contents));
   return CompiledModule(std::move(state));
 }
 

@@ -13,6 +13,10 @@
 #include "base/status.h"
 #include "compiler/graph/graph.h"
 
+namespace tiffin::artifact {
+struct Contents;
+}
+
 namespace tiffin::driver {
 
 struct CompileOptions {
@@ -45,15 +49,22 @@ class CompiledModule {
   CompiledModule& operator=(CompiledModule&&) noexcept;
   ~CompiledModule();
 
+  // A module that was compiled from `model` before: what was read back from its `library`, and from its parameter file if the weights lie there. The
+  // library is opened here; exported in its own form, its very bytes are written. Io.
+  static Result<CompiledModule> reopen(artifact::Contents contents, const std::string& library, const std::string& model);
+
   // Writes the artifact atomically, a bundle where the path ends in .tar and a shared object otherwise: a failure or a kill leaves what was there
-  // before. InvalidArgument for several variants in a shared object.
+  // before. InvalidArgument for several variants in a shared object, and for a path that is the model's own or one that its tensors lie in.
   Status export_library(const std::string& path) const;
+  // Both, or export_library alone if `params` is "": the second file is complete before the first one is replaced, so that no failure of writing
+  // leaves a library beside parameters of another one. A process that is killed between the two renames does: that pair is ParamDigestMismatch.
+  Status export_files(const std::string& library, const std::string& params) const;
   // The bytes that export_library writes: of a shared object if one variant was compiled, else of a bundle.
   Result<std::vector<uint8_t>> to_bytes() const;
-  // Writes all parameters for external use; the suffix decides: .safetensors, .params (TVM's) or .tfw. Atomic.
+  // Writes all parameters for external use; the suffix decides: .safetensors, .params (TVM's) or .tfw. Atomic. InvalidArgument as above.
   Status export_params(const std::string& path) const;
-  // The model's own tensors, in the model's order.
-  std::vector<std::pair<std::string, graph::Tensor>> params() const;
+  // The model's own tensors, in the model's order. OutOfMemory.
+  Result<std::vector<std::pair<std::string, graph::Tensor>>> params() const;
   // Normalised targets and sizes for a summary line.
   std::vector<std::string> targets() const;
   uint64_t code_bytes() const;

@@ -124,6 +124,27 @@ Result<std::optional<Copy>> copy_file(const std::string& from, const std::string
   return std::optional<Copy>(Copy{std::move(file), stored});
 }
 
+Status cannot_read_back(const std::string& path) { return error(Code::Io, "cannot read back '%s'", path.c_str()); }
+
+Status describe(const std::string& path, StoredFile* out) {
+  const OpenFile file(path);
+  if (file.size() < 0) return cannot_read_back(path);
+  *out = {static_cast<uint64_t>(file.size()), file.hash()};
+  return {};
+}
+
+bool has_content(const std::string& path, const StoredFile& expected) {
+  const OpenFile file(path);
+  return file.size() == static_cast<int64_t>(expected.bytes) && file.hash() == expected.digest;
+}
+
+// The outputs belong together: both are complete before one of them is replaced.
+Status commit_both(std::optional<Copy>& params, Copy& library) {
+  TIFFIN_TRY(library.file.read_at(0, {}));  // writes out what is still in memory
+  if (params.has_value()) TIFFIN_TRY(params->file.commit());
+  return library.file.commit();
+}
+
 Digest entry_digest(std::span<const uint8_t> bytes) {
   constexpr uint8_t kZeros[sizeof(EntryHeader::digest)] = {};
   constexpr size_t kField = offsetof(EntryHeader, digest);
@@ -140,6 +161,12 @@ std::string library_suffix(const OutputPaths& outputs) { return outputs.library.
 
 Status io_error(const char* what, const std::string& path, const std::error_code& reason) {
   return error(Code::Io, "cannot %s '%s': %s", what, path.c_str(), reason.message().c_str());
+}
+
+Status make_folder(const std::string& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  return failed ? io_error("make the folder", folder, failed) : Status();
 }
 
 }  // namespace
@@ -235,35 +262,66 @@ Result<std::optional<CompileFacts>> CompileCache::fetch(const Digest& key, const
     remove_entry(key, outputs);
     return std::optional<CompileFacts>();
   }
-  if (params.has_value()) TIFFIN_TRY(params->file.commit());
-  TIFFIN_TRY(library->file.commit());
-  utimensat(AT_FDCWD, path_of(key, kEntrySuffix).c_str(), nullptr, 0);
+  TIFFIN_TRY(commit_both(params, *library));
+  mark_as_used(key);
   return std::optional<CompileFacts>(entry->facts);
+}
+
+OutputPaths CompileCache::paths_of(const Digest& key, const OutputPaths& outputs) const {
+  return {path_of(key, library_suffix(outputs)), outputs.params.empty() ? std::string() : path_of(key, suffix_of(outputs.params))};
+}
+
+void CompileCache::mark_as_used(const Digest& key) const { utimensat(AT_FDCWD, path_of(key, kEntrySuffix).c_str(), nullptr, 0); }
+
+std::optional<OutputPaths> CompileCache::find(const Digest& key, const OutputPaths& outputs) const {
+  const std::optional<Entry> entry = read_entry(key);
+  if (!entry.has_value()) return std::nullopt;
+  OutputPaths paths = paths_of(key, outputs);
+  if (!has_content(paths.library, entry->library) || (!paths.params.empty() && !has_content(paths.params, entry->params))) {
+    remove_entry(key, outputs);
+    return std::nullopt;
+  }
+  mark_as_used(key);
+  return paths;
+}
+
+Status CompileCache::keep(const Digest& key, const CompiledModule& module, const OutputPaths& outputs) const {
+  Status kept = make_entry(key, module, outputs);
+  if (kept.is_ok()) {
+    shrink_cache(folder_, limit_bytes_);
+  } else {
+    remove_entry(key, outputs);
+  }
+  return kept;
+}
+
+Status CompileCache::make_entry(const Digest& key, const CompiledModule& module, const OutputPaths& outputs) const {
+  TIFFIN_TRY(make_folder(folder_of(key)));
+  const OutputPaths paths = paths_of(key, outputs);
+  TIFFIN_TRY(module.export_files(paths.library, paths.params));
+  Entry entry;
+  entry.facts = facts_of(module);
+  TIFFIN_TRY(describe(paths.library, &entry.library));
+  if (!paths.params.empty()) TIFFIN_TRY(describe(paths.params, &entry.params));
+  return write_entry(key, entry);
 }
 
 // Io of the cache, or of the outputs.
 Status CompileCache::fill(const Digest& key, const CompiledModule& module, const OutputPaths& outputs) const {
-  std::error_code failed;
-  fs::create_directories(folder_of(key), failed);
-  if (failed) return io_error("make the folder", folder_of(key), failed);
-  const std::string library_path = path_of(key, library_suffix(outputs));
-  const std::string params_path = outputs.params.empty() ? std::string() : path_of(key, suffix_of(outputs.params));
+  TIFFIN_TRY(make_folder(folder_of(key)));
+  const OutputPaths paths = paths_of(key, outputs);
+  TIFFIN_TRY(module.export_files(paths.library, paths.params));
+  std::optional<Copy> library, params;
+  if (!paths.params.empty()) {
+    TIFFIN_ASSIGN_OR_RETURN(params, copy_file(paths.params, outputs.params, false));
+  }
+  TIFFIN_ASSIGN_OR_RETURN(library, copy_file(paths.library, outputs.library, true));
+  if (!library.has_value() || params.has_value() == paths.params.empty()) return cannot_read_back(paths.library);
   Entry entry;
   entry.facts = facts_of(module);
-  std::optional<Copy> library, params;
-  if (!params_path.empty()) {
-    TIFFIN_TRY(module.export_params(params_path));
-    TIFFIN_ASSIGN_OR_RETURN(params, copy_file(params_path, outputs.params, false));
-  }
-  TIFFIN_TRY(module.export_library(library_path));
-  TIFFIN_ASSIGN_OR_RETURN(library, copy_file(library_path, outputs.library, true));
-  if (!library.has_value() || params.has_value() == params_path.empty()) return error(Code::Io, "cannot read back '%s'", library_path.c_str());
   entry.library = library->stored;
-  if (params.has_value()) {
-    entry.params = params->stored;
-    TIFFIN_TRY(params->file.commit());
-  }
-  TIFFIN_TRY(library->file.commit());
+  if (params.has_value()) entry.params = params->stored;
+  TIFFIN_TRY(commit_both(params, *library));
   return write_entry(key, entry);
 }
 
@@ -275,8 +333,7 @@ Status CompileCache::store(const Digest& key, const CompiledModule& module, cons
   }
   *out_reason = filled.message();
   remove_entry(key, outputs);
-  if (!outputs.params.empty()) TIFFIN_TRY(module.export_params(outputs.params));
-  return module.export_library(outputs.library);
+  return module.export_files(outputs.library, outputs.params);
 }
 
 }  // namespace tiffin::driver

@@ -39,6 +39,12 @@ class CompileCache {
   // one, which is removed. Io for outputs that cannot be written.
   Result<std::optional<CompileFacts>> fetch(const Digest& key, const OutputPaths& outputs) const;
 
+  // Where the entry's files lie, whose digests held a moment ago; of `outputs` only the suffixes count. They are never changed in place, but another
+  // process may remove them at any time. Nothing when there is no entry, or a damaged one, which is removed.
+  std::optional<OutputPaths> find(const Digest& key, const OutputPaths& outputs) const;
+  // Makes an entry of the module, as store, without writing any output. Io when the cache cannot be written.
+  Status keep(const Digest& key, const CompiledModule& module, const OutputPaths& outputs) const;
+
   // Makes an entry of the module and writes the outputs from it; then removes the entries that were not used for the longest time until the rest fits
   // the limit. The outputs are written as well when the cache cannot be: `out_reason` says why then. Io for outputs that cannot be written.
   Status store(const Digest& key, const CompiledModule& module, const OutputPaths& outputs, std::string* out_reason) const;
@@ -49,7 +55,10 @@ class CompileCache {
   std::string path_of(const Digest& key, const std::string& suffix) const;
   std::optional<Entry> read_entry(const Digest& key) const;
   Status write_entry(const Digest& key, const Entry& entry) const;
+  OutputPaths paths_of(const Digest& key, const OutputPaths& outputs) const;
+  void mark_as_used(const Digest& key) const;
   Status fill(const Digest& key, const CompiledModule& module, const OutputPaths& outputs) const;
+  Status make_entry(const Digest& key, const CompiledModule& module, const OutputPaths& outputs) const;
   void remove_entry(const Digest& key, const OutputPaths& outputs) const;
 
   std::string folder_;

@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
@@ -13,11 +14,13 @@
 #include <map>
 #include <stop_token>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "compiler/driver/compile.h"
+#include "python/bindings/compile_request.h"
 #include "python/bindings/raise.h"
+#include "tools/tiffin/export.h"
 
 namespace tiffin::python {
 namespace {
@@ -34,10 +37,17 @@ Bytes bytes_of(const graph::Tensor& tensor) {
 
 nb::list params_of(const CompiledModule& self) {
   nb::list params;
-  for (const auto& [name, tensor] : self.params()) {
+  for (const auto& [name, tensor] : take(self.params())) {
     params.append(nb::make_tuple(to_text(name), dtype_name(tensor.dtype()).data(), tensor.shape(), bytes_of(tensor)));
   }
   return params;
+}
+
+// What `work` returns, which runs without the interpreter's lock.
+template <class Work>
+Status unlocked(Work work) {
+  const nb::gil_scoped_release release;
+  return work();
 }
 
 // The library in page-aligned memory, where the runtime uses weights without another copy.
@@ -55,13 +65,13 @@ Bytes library_bytes(const CompiledModule& self) {
   return Bytes(memory, {library.size()}, owner);
 }
 
-// Compiles in a thread of its own while this one, which holds the interpreter's lock, looks for signals: an exception of a handler, such as
+// Works in a thread of its own while this one, which holds the interpreter's lock, looks for signals: an exception of a handler, such as
 // KeyboardInterrupt, stops the work and is raised once it has ended.
-Result<CompiledModule> compile_interruptibly(const std::string& model, driver::CompileOptions& options) {
+Result<CompiledModule> compile_interruptibly(CompileRequest& request) {
   constexpr auto kInterval = std::chrono::milliseconds(50);
   std::stop_source stop;
-  options.stop = stop.get_token();
-  std::future<Result<CompiledModule>> work = std::async(std::launch::async, [&] { return driver::compile_onnx(model, options); });
+  request.options.stop = stop.get_token();
+  std::future<Result<CompiledModule>> work = std::async(std::launch::async, [&] { return compile_request(request); });
   const auto is_done = [&] {
     const nb::gil_scoped_release unlocked;
     return work.wait_for(kInterval) == std::future_status::ready;
@@ -79,10 +89,33 @@ Result<CompiledModule> compile_interruptibly(const std::string& model, driver::C
   return work.get();
 }
 
+std::vector<std::string> to_paths(const std::vector<nb::bytes>& paths) {
+  std::vector<std::string> out;
+  for (const nb::bytes& path : paths) out.emplace_back(to_path(path));
+  return out;
+}
+
+// Tensors as (name, dtype, shape, bytes).
+using GivenCase = std::vector<std::tuple<std::string, std::string, std::vector<int64_t>, nb::bytes>>;
+
+std::vector<std::vector<NamedTensor>> to_cases(const std::vector<GivenCase>& given) {
+  std::vector<std::vector<NamedTensor>> cases(given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    for (const auto& [name, dtype, shape, content] : given[i]) {
+      const auto* first = static_cast<const uint8_t*>(content.data());
+      cases[i].push_back({name, parse_dtype(dtype), shape, {first, first + content.size()}});
+    }
+  }
+  return cases;
+}
+
 CompiledModule compile(const nb::bytes& path, std::vector<std::string> targets, const std::string& name, const std::string& entry, int opt_level,
-                       int threads, bool embed_params, std::map<std::string, int64_t> dims,
-                       std::map<std::string, std::vector<int64_t>> input_shapes) {
-  driver::CompileOptions options;
+                       int threads, bool embed_params, std::map<std::string, int64_t> dims, std::map<std::string, std::vector<int64_t>> input_shapes,
+                       std::vector<std::string> skip, const nb::bytes& dump, bool with_sources, const std::vector<nb::bytes>& libraries,
+                       const std::vector<nb::bytes>& files, uint32_t golden, const nb::bytes& golden_folder,
+                       const std::vector<GivenCase>& golden_cases, const nb::bytes& cache, uint64_t cache_bytes) {
+  CompileRequest request;
+  driver::CompileOptions& options = request.options;
   options.targets = std::move(targets);
   options.net_name = name;
   options.entry = entry;
@@ -91,19 +124,43 @@ CompiledModule compile(const nb::bytes& path, std::vector<std::string> targets, 
   options.embed_params = embed_params;
   options.dims = std::move(dims);
   options.input_shapes = std::move(input_shapes);
-  const std::string model = to_path(path);
-  return take(compile_interruptibly(model, options));
+  options.skip = std::move(skip);
+  options.dump_folder = to_path(dump);
+  options.with_sources = with_sources;
+  options.libraries = to_paths(libraries);
+  options.files = to_paths(files);
+  options.golden_count = golden;
+  request.model = to_path(path);
+  request.golden_folder = to_path(golden_folder);
+  request.golden_cases = to_cases(golden_cases);
+  request.cache = to_path(cache);
+  request.cache_bytes = cache_bytes;
+  return take(compile_interruptibly(request));
+}
+
+void export_executable(const nb::bytes& library, const nb::bytes& out, const std::vector<nb::bytes>& folders) {
+  const std::string from = to_path(library), to = to_path(out);
+  const std::vector<std::string> looked_in = to_paths(folders);
+  check(unlocked(
+      [&] { return export_artifact(from, [&](const runtime::Artifact& artifact) { return tools::export_executable(artifact, to, looked_in); }); }));
+}
+
+void export_system_lib(const nb::bytes& library, const nb::bytes& out, const nb::bytes& header, const std::string& name) {
+  const std::string from = to_path(library);
+  const tools::SystemLibPaths paths{to_path(out), to_path(header), name};
+  check(
+      unlocked([&] { return export_artifact(from, [&](const runtime::Artifact& artifact) { return tools::export_system_lib(artifact, paths); }); }));
 }
 
 template <Status (CompiledModule::*Export)(const std::string&) const>
 void export_to(const CompiledModule& self, const nb::bytes& path) {
   const std::string file = to_path(path);
-  Status status;
-  {
-    const nb::gil_scoped_release unlocked;
-    status = (self.*Export)(file);
-  }
-  check(status);
+  check(unlocked([&] { return (self.*Export)(file); }));
+}
+
+void export_files(const CompiledModule& self, const nb::bytes& library, const nb::bytes& params) {
+  const std::string library_path = to_path(library), params_path = to_path(params);
+  check(unlocked([&] { return self.export_files(library_path, params_path); }));
 }
 
 }  // namespace
@@ -115,6 +172,7 @@ NB_MODULE(_compiler, module) {
   nb::class_<CompiledModule>(module, "CompiledModule")
       .def("export_library", &export_to<&CompiledModule::export_library>)
       .def("export_params", &export_to<&CompiledModule::export_params>)
+      .def("export_files", &export_files)
       .def("library_bytes", &library_bytes)
       .def("params", &params_of)
       .def("targets", &CompiledModule::targets)
@@ -122,5 +180,9 @@ NB_MODULE(_compiler, module) {
       .def("weights_bytes", &CompiledModule::weights_bytes)
       .def("arena_bytes", &CompiledModule::arena_bytes);
   module.def("compile", &compile, nb::arg("path"), nb::arg("targets"), nb::arg("name"), nb::arg("entry"), nb::arg("opt_level"), nb::arg("threads"),
-             nb::arg("embed_params"), nb::arg("dims"), nb::arg("input_shapes"));
+             nb::arg("embed_params"), nb::arg("dims"), nb::arg("input_shapes"), nb::arg("skip"), nb::arg("dump"), nb::arg("with_sources"),
+             nb::arg("libraries"), nb::arg("files"), nb::arg("golden"), nb::arg("golden_folder"), nb::arg("golden_cases"), nb::arg("cache"),
+             nb::arg("cache_bytes"));
+  module.def("export_executable", &export_executable, nb::arg("library"), nb::arg("out"), nb::arg("folders"));
+  module.def("export_system_lib", &export_system_lib, nb::arg("library"), nb::arg("out"), nb::arg("header"), nb::arg("name"));
 }

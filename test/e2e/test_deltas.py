@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differences between parameter files: shown, written as a delta, applied; never to another base, never from a damaged file."""
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -102,3 +103,13 @@ def test_a_file_may_be_replaced_by_itself_changed(sets, tiffin, tmp_path):
     (tmp_path / "w.tfw").write_bytes((sets / "old.tfw").read_bytes())
     tiffin.ok("params", "apply", tmp_path / "w.tfw", sets / "d", "-o", tmp_path / "w.tfw")
     assert (tmp_path / "w.tfw").read_bytes() == (sets / "new.tfw").read_bytes()
+
+
+def test_a_delta_does_not_replace_what_it_is_made_of(sets, tiffin, tmp_path):
+    for name in ("old.tfw", "new.tfw"):
+        shutil.copy(sets / name, tmp_path)
+    for name in ("old.tfw", "new.tfw"):
+        tiffin.fails("InvalidArgument", "params", "delta", tmp_path / "old.tfw", tmp_path / "new.tfw", "-o", tmp_path / name, mentions=("two files",))
+        assert (tmp_path / name).read_bytes() == (sets / name).read_bytes()
+    tiffin.ok("params", "delta", tmp_path / "old.tfw", tmp_path / "new.tfw", "-o", tmp_path / "d.tfw")
+    tiffin.fails("InvalidArgument", "params", "apply", tmp_path / "old.tfw", tmp_path / "d.tfw", "-o", tmp_path / "d.tfw", mentions=("two files",))

@@ -92,9 +92,9 @@ def test_a_copy_maps_nothing_of_the_file(forms, tiffin_run, tmp_path):
 
 # ---- disks and kills ----
 
-def limit_file_size():
+def limit_file_size(most=20_000):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def test_an_export_beyond_the_limit_of_file_sizes(zoo, tiffin, tmp_path):
@@ -105,6 +105,26 @@ def test_an_export_beyond_the_limit_of_file_sizes(zoo, tiffin, tmp_path):
         assert done.returncode == 3 and "error[Io]" in done.stderr and "remedy: " in done.stderr, done.stderr
         assert (tmp_path / name).read_text() == "the old one"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.so", "m.tar"], "something is left"
+
+
+@pytest.mark.parametrize("suffix", ["tfw", "safetensors", "params"])
+@pytest.mark.parametrize("cache", [[], ["--cache", "cache"]])
+def test_a_library_and_its_parameters_are_replaced_together(zoo, tiffin, tiffin_run, tmp_path, suffix, cache):
+    """Whichever of the two files does not fit: the old pair stays, and works."""
+    pair = ("m.so", f"w.{suffix}")
+    tiffin.ok("compile", zoo["mlp"].path, "-o", "m.so", "--params-out", pair[1], "--quiet", folder=tmp_path)
+    old = [(tmp_path / name).read_bytes() for name in pair]
+    tiffin.ok("compile", zoo["mlp_mnist"].path, "-o", "m.so", "--params-out", pair[1], "--quiet", folder=tmp_path)
+    sizes = [(tmp_path / name).stat().st_size for name in pair]
+    for limit in sorted({min(sizes) - 1, max(sizes) - 1}):
+        for name, content in zip(pair, old):
+            (tmp_path / name).write_bytes(content)
+        done = subprocess.run([tiffin.path, "compile", zoo["mlp_mnist"].path, "-o", "m.so", "--params-out", pair[1], "--quiet", *cache], env={},
+                              capture_output=True, text=True, cwd=tmp_path, preexec_fn=lambda: limit_file_size(limit))
+        assert done.returncode == 3 and "error[Io]" in done.stderr, done.stderr
+        assert [(tmp_path / name).read_bytes() for name in pair] == old
+        assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == sorted(pair), "something is left"
+    tiffin_run.ok("run", "m.so", "--params", pair[1], "--fill", "zeros", folder=tmp_path)
 
 
 @pytest.fixture

@@ -57,6 +57,11 @@ def write_models(folder):
     node = helper.make_node
     save(folder, "unknown", [node("Frobnicate", ["x"], ["a"], name="frob_1"), node("Frobnicate", ["a"], ["b"], name="frob_2"),
                              node("Wibble", ["b"], ["y"], name="wib", domain="org.example")], domains=["org.example"])
+    branches = {key: helper.make_graph([node(op, ["x"], [key])], key, [], [helper.make_tensor_value_info(key, F32, [2, 3])])
+                for key, op in (("then_branch", "Relu"), ("else_branch", "Neg"))}
+    save(folder, "computed", [node("ReduceMax", ["x"], ["most"], keepdims=0), node("Cast", ["most"], ["is_wanted"], to=TensorProto.BOOL),
+                              node("If", ["is_wanted"], ["y"], name="choice", **branches), node("NonZero", ["x"], ["where"]),
+                              node("Cast", ["where"], ["there"], to=F32)], outputs=[("y", F32, [2, 3]), ("there", F32, [2, None])])
     save(folder, "cycle", [node("Add", ["x", "b"], ["a"], name="add_a"), node("Relu", ["a"], ["b"]), node("Relu", ["b"], ["y"])])
     save(folder, "undefined", [node("Add", ["x", "nowhere"], ["y"], name="add_1")])
     save(folder, "twice", [node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"])])
@@ -96,8 +101,10 @@ def write_external_models(folder):
     (folder / "inside" / "link.bin").symlink_to(folder / "weights.bin")
     places = {"absolute": {"location": str(folder / "weights.bin")}, "upwards": {"location": "../weights.bin"}, "linked": {"location": "link.bin"},
               "absent": {"location": "absent.bin"}, "beyond": {"location": "own.bin", "offset": "16", "length": "24"},
-              "negative": {"location": "own.bin", "offset": "-8"}, "overflowing": {"location": "own.bin", "offset": str(2**63 - 1), "length": "24"}}
-    (folder / "inside" / "own.bin").write_bytes(bytes(24))
+              "negative": {"location": "own.bin", "offset": "-8"}, "overflowing": {"location": "own.bin", "offset": str(2**63 - 1), "length": "24"},
+              "own": {"location": "own.bin"}, "own_data": {"location": "own_data.tfw"}}
+    for name in ("own.bin", "own_data.tfw"):
+        (folder / "inside" / name).write_bytes(bytes(24))
     for name, entries in places.items():
         model = save(folder / "inside", name, [helper.make_node("Add", ["x", "w"], ["y"])],
                      weights=[numpy_helper.from_array(np.zeros((2, 3), np.float32), "w")])

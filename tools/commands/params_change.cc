@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `params diff`, `params delta` and `params apply`: what differs between two sets of parameters, as an answer and as a file.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -69,6 +71,13 @@ Status print_text(std::span<const TensorChange> changes, const NamedSet& before,
   return flush_output();
 }
 
+// A delta written over what it was made of or from could not be used any more.
+Status check_output(const char* output, const char* input) {
+  struct stat written {}, read {};
+  if (stat(output, &written) != 0 || stat(input, &read) != 0 || written.st_dev != read.st_dev || written.st_ino != read.st_ino) return {};
+  return error(Code::InvalidArgument, "'%s' is given for two files, different ones are expected", output);
+}
+
 }  // namespace
 
 void write_tensor_changes(JsonOutput& out, std::span<const TensorChange> changes) {
@@ -98,6 +107,8 @@ Result<int> diff_params(const Arguments& arguments) {
 }
 
 Result<int> write_params_delta(const Arguments& arguments) {
+  TIFFIN_TRY(check_output(arguments.output, arguments.file));
+  TIFFIN_TRY(check_output(arguments.output, arguments.second_file));
   NamedSet before, after;
   TIFFIN_TRY(open_sound_set(arguments.file, &before));
   TIFFIN_TRY(open_sound_set(arguments.second_file, &after));
@@ -108,6 +119,7 @@ Result<int> write_params_delta(const Arguments& arguments) {
 }
 
 Result<int> apply_params_delta(const Arguments& arguments) {
+  TIFFIN_TRY(check_output(arguments.output, arguments.second_file));
   NamedSet base;
   TIFFIN_TRY(open_sound_set(arguments.file, &base));
   TIFFIN_ASSIGN_OR_RETURN(const params::Delta delta, params::Delta::open(arguments.second_file));

@@ -46,10 +46,11 @@ Result<CachedOutcome> compile_cached(const CompileWords& words, const std::funct
     TIFFIN_TRY(cache.store(*key, module, outputs, &reason));
   } else {
     reason = "the model changed while it was compiled";
-    if (!words.params_out.empty()) TIFFIN_TRY(module.export_params(words.params_out));
-    TIFFIN_TRY(module.export_library(words.output));
+    TIFFIN_TRY(module.export_files(words.output, words.params_out));
   }
-  if (!reason.empty()) outcome.cache = "not stored: " + reason;
+  if (reason.empty()) return outcome;
+  if (words.is_strict) return error(Code::Strict, "the cache '%s' cannot be used: %s", words.cache.c_str(), reason.c_str());
+  outcome.cache = "not stored: " + reason;
   return outcome;
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "compiler/driver/check_outputs.h"
 #include "tools/commands/json_output.h"
 #include "tools/tiffin/cached_compile.h"
 #include "tools/tiffin/compile_options.h"
@@ -21,19 +22,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code failed;
-  return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, failed));
-}
-
-// What would destroy the model or one of the outputs.
+// What would destroy the model, files that it is compiled with, or one of the outputs.
 Status check_paths(const CompileWords& words) {
-  const std::pair<const std::string&, const std::string&> pairs[] = {
-      {words.output, words.model}, {words.params_out, words.model}, {words.output, words.params_out}};
-  for (const auto& [first, second] : pairs) {
-    if (is_same_file(first, second)) return error(Code::InvalidArgument, "'%s' is given for two files, different ones are expected", first.c_str());
-  }
-  return {};
+  std::vector<std::string> inputs = driver::files_of_model(words.model);
+  inputs.insert(inputs.end(), words.options.libraries.begin(), words.options.libraries.end());
+  inputs.insert(inputs.end(), words.options.files.begin(), words.options.files.end());
+  return driver::check_outputs({words.output, words.params_out}, inputs);
 }
 
 // Told before a long compile, not after it: the writer reports the same again if things change.
@@ -97,8 +91,7 @@ Status compile(CompileWords& words) {
     const bool is_stop = module.error().code() == Code::Cancelled && !words.options.stop_after.empty();
     return is_stop ? print_stopped(words) : module.take_error();
   }
-  if (!words.params_out.empty()) TIFFIN_TRY(module->export_params(words.params_out));
-  TIFFIN_TRY(module->export_library(words.output));
+  TIFFIN_TRY(module->export_files(words.output, words.params_out));
   progress.show("done", 1.0);
   return print_summary(words, driver::facts_of(*module), "", std::chrono::duration<double>(Clock::now() - start).count());
 }

@@ -58,6 +58,15 @@ void define_options(CLI::App& app, CompileWords& words, RawWords& raw) {
 
 bool is_known_params_suffix(const std::string& path) { return path.ends_with(".safetensors") || path.ends_with(".params") || path.ends_with(".tfw"); }
 
+// An empty word, as of a variable that is not set, would silently mean that the option was not given.
+Status check_empty_words(const CLI::App& app) {
+  for (const char* name : {"--output", "--params-out", "--golden-inputs", "--cache", "--cache-size", "--dump", "--stop-after", "--name", "--entry"}) {
+    const CLI::Option* option = app.get_option(name);
+    if (option->count() > 0 && option->results().back().empty()) return error(Code::InvalidArgument, "%s is empty, a value is expected", name);
+  }
+  return {};
+}
+
 Status read_raw_words(const RawWords& raw, CompileWords* words) {
   if (!raw.targets.empty()) words->options.targets = raw.targets;
   if (raw.portable) {
@@ -79,7 +88,6 @@ Status read_raw_words(const RawWords& raw, CompileWords* words) {
     if (words->cache.empty()) return error(Code::InvalidArgument, "--cache-size is given without --cache");
     TIFFIN_ASSIGN_OR_RETURN(words->cache_bytes, parse_size("cache-size", raw.cache_size.c_str()));
   }
-  if (words->options.entry.empty()) return error(Code::InvalidArgument, "--entry is empty, a name is expected");
   return {};
 }
 
@@ -108,7 +116,8 @@ ParsedWords parse_compile_words(int count, char** words) {
     parsed.exit_status = *done;
     return parsed;
   }
-  const Status status = read_raw_words(raw, &parsed.words);
+  Status status = check_empty_words(app);
+  if (status.is_ok()) status = read_raw_words(raw, &parsed.words);
   if (status.is_ok()) return parsed;
   parsed.is_done = true;
   parsed.exit_status = wrong_usage(app, status, parsed.words.json);

@@ -2,7 +2,6 @@
 // `tiffin export`: an artifact in another form, for machines where it is not to be a file of its own.
 #include "tools/tiffin/export.h"
 
-#include <elf.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,7 +9,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "runtime/artifact/choose_variant.h"
 #include "tools/commands/json_output.h"
 #include "tools/tiffin/interruption.h"
 #include "tools/tiffin/parse_words.h"
@@ -48,13 +46,21 @@ Status check_paths(const ExportWords& words) {
   return {};
 }
 
+// Beside this program, or where distributions put programs that people do not start.
+std::vector<std::string> program_folders() {
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+  return {folder, folder / "../libexec/tiffin"};
+}
+
 Status run_export(const ExportWords& words) {
   TIFFIN_TRY(check_paths(words));
   const Interruption interruption({words.executable, words.system_lib, words.header}, words.json);
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(words.file.c_str()));
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, runtime::Artifact::open(std::move(source), runtime::VerifyLevel::All));
   const bool is_program = !words.executable.empty();
-  TIFFIN_TRY(is_program ? export_executable(artifact, words.executable) : export_system_lib(artifact, {words.system_lib, words.header, words.name}));
+  TIFFIN_TRY(is_program ? export_executable(artifact, words.executable, program_folders())
+                        : export_system_lib(artifact, {words.system_lib, words.header, words.name}));
   const std::string& path = is_program ? words.executable : words.system_lib;
   std::error_code failed;
   const uintmax_t bytes = std::filesystem::file_size(path, failed);
@@ -69,22 +75,6 @@ Status run_export(const ExportWords& words) {
 }
 
 }  // namespace
-
-std::string machine_name(uint16_t machine) {
-  if (machine == EM_X86_64) return "x86_64";
-  if (machine == EM_AARCH64) return "aarch64";
-  return "machine " + std::to_string(machine);
-}
-
-uint16_t export_machine(const runtime::Artifact& artifact) {
-  const uint16_t own = runtime::this_machine().elf_machine;
-  uint16_t first = 0;
-  for (const abi::Variant* variant : *artifact.program().variants()) {
-    if (variant->machine() == own) return own;
-    if (first == 0) first = variant->machine();
-  }
-  return first == 0 ? own : first;
-}
 
 int export_command(int count, char** words) {
   ExportWords parsed;

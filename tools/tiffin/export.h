@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "runtime/artifact/artifact.h"
@@ -15,9 +16,9 @@ uint16_t export_machine(const runtime::Artifact& artifact);
 // "x86_64", "aarch64", or "machine 243".
 std::string machine_name(uint16_t machine);
 
-// A static tiffin-run with the artifact inside, as `out`. The program lies beside this one, called tiffin-run-static-MACHINE: MissingLibrary, or
-// UnsupportedTarget for another machine, when it does not. InvalidArgument for a folder, Io.
-Status export_executable(const runtime::Artifact& artifact, const std::string& out);
+// A static tiffin-run with the artifact inside, as `out`. The program is called tiffin-run-static-MACHINE and lies in the first of `folders` that has
+// it: MissingLibrary, or UnsupportedTarget for another machine, when none has. InvalidArgument for a folder as artifact, Io.
+Status export_executable(const runtime::Artifact& artifact, const std::string& out, const std::vector<std::string>& folders);
 
 struct SystemLibPaths {
   std::string library, header;

@@ -16,20 +16,21 @@
 namespace tiffin::tools {
 namespace {
 
-// Beside this program, or where distributions put programs that people do not start.
-Result<std::string> find_program(uint16_t machine) {
-  std::error_code failed;
-  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+Result<std::string> find_program(uint16_t machine, const std::vector<std::string>& folders) {
   const std::string name = "tiffin-run-static-" + machine_name(machine);
-  for (const std::filesystem::path& candidate : {folder / name, folder / "../libexec/tiffin" / name}) {
+  std::string looked;
+  for (const std::string& folder : folders) {
+    std::error_code failed;
+    const std::filesystem::path candidate = std::filesystem::path(folder) / name;
     if (std::filesystem::is_regular_file(candidate, failed)) return candidate.string();
+    looked += (looked.empty() ? "'" : ", '") + folder + "'";
   }
   if (machine == runtime::this_machine().elf_machine) {
-    return error(Code::MissingLibrary, "there is no '%s' in '%s'", name.c_str(), folder.c_str())
+    return error(Code::MissingLibrary, "there is no '%s' in %s", name.c_str(), looked.c_str())
         .with_remedy("install Tiffin whole; it is built where the static C library (libc.a) is installed");
   }
-  return error(Code::UnsupportedTarget, "the artifact is for %s, and there is no '%s' in '%s'", machine_name(machine).c_str(), name.c_str(),
-               folder.c_str())
+  return error(Code::UnsupportedTarget, "the artifact is for %s, and there is no '%s' in %s", machine_name(machine).c_str(), name.c_str(),
+               looked.c_str())
       .with_remedy("build tiffin-run-static for %s (cmake -DTIFFIN_COMPILER=OFF with a cross compiler) and put it there",
                    machine_name(machine).c_str());
 }
@@ -64,14 +65,14 @@ void describe(Program& program, uint64_t artifact_bytes) {
 
 }  // namespace
 
-Status export_executable(const runtime::Artifact& artifact, const std::string& out) {
+Status export_executable(const runtime::Artifact& artifact, const std::string& out, const std::vector<std::string>& folders) {
   const runtime::Source& source = artifact.container().source();
   if (source.is_folder()) {
     return error(Code::InvalidArgument, "'%s' is a folder, one file is expected", source.name())
         .with_remedy("make one of it: tiffin bundle -o OUT.tar %s", source.name());
   }
   const uint16_t machine = export_machine(artifact);
-  TIFFIN_ASSIGN_OR_RETURN(const std::string path, find_program(machine));
+  TIFFIN_ASSIGN_OR_RETURN(const std::string path, find_program(machine, folders));
   TIFFIN_ASSIGN_OR_RETURN(Program program, read_program(path, machine));
   describe(program, source.size());
   TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(out.c_str(), true));

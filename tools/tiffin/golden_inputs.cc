@@ -38,11 +38,24 @@ Result<std::vector<std::string>> case_folders(const std::string& folder) {
       .with_remedy("put input_0.npy, input_1.npy, … or NAME.npy into it, or into one sub-folder for each case");
 }
 
-Result<std::vector<graph::Tensor>> read_case(const std::string& folder, std::span<const WantedInput> wanted) {
+Result<std::vector<graph::Tensor>> read_case(const std::string& folder, const graph::Graph& graph) {
   Arguments arguments;
   arguments.inputs = folder.c_str();
   TIFFIN_ASSIGN_OR_RETURN(FixedList<GivenFile> given, read_given_files(arguments, &compiler_extensions()));
-  TIFFIN_ASSIGN_OR_RETURN(const FixedList<HostTensor> tensors, match_inputs(std::move(given), wanted, arguments));
+  return golden_case(std::move(given), graph);
+}
+
+}  // namespace
+
+Result<std::vector<graph::Tensor>> golden_case(FixedList<GivenFile> given, const graph::Graph& graph) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const graph::ValueId input : graph.inputs()) shapes.push_back(graph.value(input).type.static_shape());
+  std::vector<WantedInput> wanted;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const graph::Value& value = graph.value(graph.inputs()[i]);
+    wanted.push_back({value.name, value.type.dtype, shapes[i]});
+  }
+  TIFFIN_ASSIGN_OR_RETURN(const FixedList<HostTensor> tensors, match_inputs(std::move(given), wanted, Arguments()));
   std::vector<graph::Tensor> inputs;
   for (const HostTensor& tensor : tensors) {
     inputs.emplace_back(tensor.dtype(), std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end()),
@@ -51,20 +64,11 @@ Result<std::vector<graph::Tensor>> read_case(const std::string& folder, std::spa
   return inputs;
 }
 
-}  // namespace
-
 Result<std::vector<std::vector<graph::Tensor>>> read_golden_inputs(const std::string& folder, const graph::Graph& graph) {
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<std::string> folders, case_folders(folder));
-  std::vector<std::vector<int64_t>> shapes;
-  for (const graph::ValueId input : graph.inputs()) shapes.push_back(graph.value(input).type.static_shape());
-  std::vector<WantedInput> wanted;
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    const graph::Value& value = graph.value(graph.inputs()[i]);
-    wanted.push_back({value.name, value.type.dtype, shapes[i]});
-  }
   std::vector<std::vector<graph::Tensor>> cases;
   for (const std::string& one : folders) {
-    TIFFIN_ASSIGN_OR_RETURN(std::vector<graph::Tensor> inputs, read_case(one, wanted));
+    TIFFIN_ASSIGN_OR_RETURN(std::vector<graph::Tensor> inputs, read_case(one, graph));
     cases.push_back(std::move(inputs));
   }
   return cases;

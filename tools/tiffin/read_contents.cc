@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/mapping.h"
 #include "base/params/weights_file.h"
 #include "runtime/artifact/artifact.h"
 
@@ -23,6 +24,7 @@ Result<std::vector<uint8_t>> bytes_of(const runtime::Artifact& artifact, const r
 struct OpenWeights {
   runtime::Artifact artifact;
   runtime::Pages window;
+  Mapping file;  // of weights beside the artifact
   std::optional<params::Weights> weights;
 
   explicit OpenWeights(runtime::Artifact opened) : artifact(std::move(opened)) {}
@@ -33,6 +35,17 @@ struct OpenWeights {
     const runtime::Source& file = artifact.container().source_of(*section);
     TIFFIN_ASSIGN_OR_RETURN(window, file.map(section->offset, section->length));
     TIFFIN_ASSIGN_OR_RETURN(params::Weights read, params::Weights::read({window.data(), static_cast<size_t>(section->length)}));
+    weights.emplace(std::move(read));
+    return {};
+  }
+
+  Status open_beside(const std::string& path) {
+    TIFFIN_ASSIGN_OR_RETURN(file, Mapping::open_file(path.c_str()));
+    TIFFIN_ASSIGN_OR_RETURN(params::Weights read, params::Weights::read(file.bytes()));
+    if (read.plan().digest() != artifact.storage_plan().digest()) {
+      return error(Code::InvalidParams, "'%s' holds the weights of another storage plan than '%s'", path.c_str(),
+                   artifact.container().source().name());
+    }
     weights.emplace(std::move(read));
     return {};
   }
@@ -76,11 +89,11 @@ Status read_attachments(const runtime::Artifact& artifact, artifact::Contents& c
 
 }  // namespace
 
-Result<artifact::Contents> read_contents(const std::string& path) {
+Result<artifact::Contents> read_contents(const std::string& path, const std::string& params) {
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(path.c_str()));
   TIFFIN_ASSIGN_OR_RETURN(runtime::Artifact opened, runtime::Artifact::open(std::move(source), runtime::VerifyLevel::All));
   const auto open = std::make_shared<OpenWeights>(std::move(opened));
-  TIFFIN_TRY(open->open());
+  TIFFIN_TRY(params.empty() ? open->open() : open->open_beside(params));
   const runtime::Artifact& artifact = open->artifact;
 
   artifact::Contents contents;
@@ -96,8 +109,8 @@ Result<artifact::Contents> read_contents(const std::string& path) {
     TIFFIN_ASSIGN_OR_RETURN(contents.golden, bytes_of(artifact, *golden));
   }
   contents.digests.assign(artifact.parameter_digests().begin(), artifact.parameter_digests().end());
-  contents.embed_params = open->weights.has_value();
-  if (contents.embed_params) contents.read_parameter = [open](size_t index, Array<uint8_t>& scratch) { return open->read(index, scratch); };
+  contents.embed_params = open->weights.has_value() && params.empty();
+  if (open->weights.has_value()) contents.read_parameter = [open](size_t index, Array<uint8_t>& scratch) { return open->read(index, scratch); };
   return contents;
 }
 
