@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiling a model in this process. Importing this loads the compiler; tiffin.compile does so at its first call."""
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+import re
+import shutil
+import tempfile
+from pathlib import Path as FilePath
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from tiffin import _compiler, _runtime
 from tiffin.arguments import MOST, number, path as path_bytes, text
-from tiffin.arrays import Tensor
+from tiffin.arrays import Tensor, to_tensor_dict
 from tiffin.errors import from_status, invalid_argument
 from tiffin.module import Module
 
@@ -21,20 +25,40 @@ class CompiledModule(Module):
 
     def _loaded(self) -> Any:
         if self._native is None:
-            self._native = _runtime.load_memory(self._compiled.library_bytes(), _runtime.LoadOptions("none", False, False, "native", [], 0))
+            loaded = _runtime.load_memory(self._compiled.library_bytes(), _runtime.LoadOptions("none", False, False, "native", [], 0))
+            self._first_generation = _runtime.generation(loaded)
+            self._native = loaded
         return self._native
 
-    def export_library(self, path: Path) -> None:
-        """Writes the library (.so). A failure or a kill leaves what was there before. Io."""
+    def export_library(self, path: Path, params: Optional[Path] = None) -> None:
+        """Writes the library (.so, or a bundle for .tar), as it was compiled. A failure or a kill leaves what was there before.
+
+        params: a file of parameters to write with it, as export_params; neither file is replaced before both are complete. Io, InvalidArgument.
+        """
         file = path_bytes(path, "the library's name")
-        self._compiled.export_library(file)
+        if params is None:
+            self._compiled.export_library(file)
+        else:
+            self._compiled.export_files(file, path_bytes(params, "the parameter file's name"))
 
     def export_params(self, path: Path) -> None:
-        """Writes all parameters; the suffix decides: .safetensors, .params (TVM's) or .tfw. Io, InvalidArgument."""
+        """Writes all parameters, as they were compiled; the suffix decides: .safetensors, .params (TVM's) or .tfw. Io, InvalidArgument."""
         self._compiled.export_params(path_bytes(path, "the parameter file's name"))
 
+    def export_executable(self, path: Path) -> None:
+        """Writes one static program with the model in it; see tiffin.export_executable."""
+        with _Exported(self, path) as library:
+            export_executable(library, path)
+
+    def export_system_lib(self, path: Path, header: Path, name: Optional[str] = None) -> None:
+        """Writes a static library and its header to link into a program; see tiffin.export_system_lib."""
+        with _Exported(self, path) as library:
+            export_system_lib(library, path, header, name)
+
     def get_params(self) -> Dict[str, Tensor]:
-        """The model's own tensors, whether the library holds them or not."""
+        """The model's own tensors, whether the library holds them or not; once others were committed, those of the current generation."""
+        if self._native is not None and _runtime.generation(self._native) != self._first_generation:
+            return self._native.get_params()
         return {name: Tensor.from_buffer(content, dtype, shape) for name, dtype, shape, content in self._compiled.params()}
 
     @property
@@ -46,6 +70,53 @@ class CompiledModule(Module):
     def sizes(self) -> Dict[str, int]:
         """Bytes of code, weights and arena."""
         return {"code": self._compiled.code_bytes(), "weights": self._compiled.weights_bytes(), "arena": self._compiled.arena_bytes()}
+
+
+class _Exported:
+    """The module as a file of its own for as long as another form is made of it, beside that one, where there is room for both."""
+
+    def __init__(self, module: CompiledModule, path: Path):
+        self._module = module
+        self._path = path_bytes(path, "the output's name")
+
+    def __enter__(self) -> Path:
+        parent = os.path.dirname(os.fsdecode(self._path)) or "."
+        if not os.path.isdir(parent):
+            raise from_status("Io", f"cannot write '{os.fsdecode(self._path)}': there is no folder '{parent}'", "check path, permissions and free space")
+        self._folder = tempfile.TemporaryDirectory(dir=parent, prefix=".tiffin-")
+        library = FilePath(self._folder.name) / ("library.so" if len(self._module.targets) == 1 else "library.tar")
+        try:
+            self._module.export_library(library)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        return library
+
+    def __exit__(self, *failure: Any) -> None:
+        self._folder.cleanup()
+
+
+def _program_folders() -> List[bytes]:
+    """Where the static program may lie: in the package, in the build tree beside it, or where the command line is installed."""
+    package = FilePath(__file__).resolve().parent
+    folders = [package, package.parent.parent / "bin"]
+    command = shutil.which("tiffin")
+    if command is not None:
+        programs = FilePath(command).resolve().parent
+        folders += [programs, programs.parent / "libexec" / "tiffin"]
+    return [os.fsencode(folder) for folder in folders]
+
+
+def export_executable(library: Path, path: Path) -> None:
+    """Writes one static program with an artifact in it; see tiffin.export_executable."""
+    _compiler.export_executable(library=path_bytes(library, "the library's name"), out=path_bytes(path, "the program's name"),
+                                folders=_program_folders())
+
+
+def export_system_lib(library: Path, path: Path, header: Path, name: Optional[str] = None) -> None:
+    """Writes a static library and its header of an artifact; see tiffin.export_system_lib."""
+    _compiler.export_system_lib(library=path_bytes(library, "the library's name"), out=path_bytes(path, "the archive's name"),
+                                header=path_bytes(header, "the header's name"), name=text(name or "", "name"))
 
 
 def _items(value: Any, label: str, example: str) -> Any:
@@ -72,9 +143,49 @@ def _targets(target: Any) -> List[str]:
     return list(targets)
 
 
+def _paths(value: Any, label: str) -> List[bytes]:
+    values = [value] if isinstance(value, (str, os.PathLike)) else value
+    if not isinstance(values, (list, tuple)):
+        raise invalid_argument(f"{label} is {value!r}, expected is a path, or a list of them")
+    return [path_bytes(one, label) for one in values]
+
+
+def _names(value: Any, label: str) -> List[str]:
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, (list, tuple)):
+        raise invalid_argument(f"{label} is {value!r}, expected is a name, or a list of them")
+    return [text(one, label) for one in values]
+
+
+def _bytes(size: Any) -> int:
+    """A number, or a text such as "10GB"."""
+    if not isinstance(size, str):
+        return number(size, "cache_size", 0, 2**64 - 1)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMG]i?)?B?", size)
+    if found is None:
+        raise invalid_argument(f"cache_size is {size!r}, expected is a size such as '10GB' or '512MiB'")
+    unit = found.group(2) or ""
+    return number(int(float(found.group(1)) * (1024 if unit.endswith("i") else 1000) ** " kMG".index(unit[:1] or " ")), "cache_size", 0, 2**64 - 1)
+
+
+def _golden_cases(value: Any) -> Tuple[bytes, List[List[Tuple[str, str, Tuple[int, ...], bytes]]]]:
+    """A folder, or cases as values."""
+    if value is None:
+        return b"", []
+    if isinstance(value, (str, os.PathLike)):
+        return path_bytes(value, "golden_inputs"), []
+    cases = [value] if isinstance(value, Mapping) else value
+    if not isinstance(cases, (list, tuple)) or not cases or not all(isinstance(case, Mapping) for case in cases):
+        raise invalid_argument(f"golden_inputs is of type '{type(value).__name__}', expected is a folder, a dict of names and tensors, or a list of them")
+    tensors = [to_tensor_dict(case, "golden input") for case in cases]
+    return b"", [[(name, tensor.dtype, tensor.shape, tensor.tobytes()) for name, tensor in case.items()] for case in tensors]
+
+
 def compile(path: Path, target: Union[str, Sequence[str]] = "llvm -mcpu=native", opt_level: int = 3, params: str = "embed",
             dims: Optional[Mapping[str, int]] = None, input_shapes: Optional[Mapping[str, Sequence[int]]] = None, name: Optional[str] = None,
-            entry: str = "default", threads: int = 0) -> CompiledModule:
+            entry: str = "default", threads: int = 0, golden: int = 0, golden_inputs: Any = None, with_sources: bool = False,
+            with_library: Union[Path, Sequence[Path]] = (), with_file: Union[Path, Sequence[Path]] = (), cache: Optional[Path] = None,
+            cache_size: Union[int, str] = "10GB", skip: Union[str, Sequence[str]] = (), dump: Optional[Path] = None) -> CompiledModule:
     """Compiles an ONNX file; see tiffin.compile."""
     if not isinstance(path, (str, os.PathLike)):
         raise invalid_argument(f"a model cannot be compiled from a '{type(path).__name__}', expected is the path of an ONNX file")
@@ -85,7 +196,14 @@ def compile(path: Path, target: Union[str, Sequence[str]] = "llvm -mcpu=native",
     fixed = {text(symbol, "a dimension's name"): number(size, f"the dimension '{symbol}'", 0, MOST)
              for symbol, size in _items(dims, "dims", "{'batch': 1}")}
     shapes = {text(key, "an input's name"): _shape(shape, key) for key, shape in _items(input_shapes, "input_shapes", "{'data': (1, 8)}")}
+    cases = number(golden, "golden", 0, 1000)
+    golden_folder, golden_cases = _golden_cases(golden_inputs)
+    if cases and (golden_folder or golden_cases):
+        raise invalid_argument("golden and golden_inputs are both given, expected is one of them")
     return CompiledModule(_compiler.compile(
         path=path_bytes(path, "the model"), targets=_targets(target), name=text(name or "", "name"), entry=entry,
         opt_level=number(opt_level, "opt_level", 0, 3), threads=number(threads, "threads", 0, 1024), embed_params=params == "embed",
-        dims=fixed, input_shapes=shapes))
+        dims=fixed, input_shapes=shapes, skip=_names(skip, "skip"), dump=b"" if dump is None else path_bytes(dump, "dump"),
+        with_sources=bool(with_sources), libraries=_paths(with_library, "with_library"), files=_paths(with_file, "with_file"), golden=cases,
+        golden_folder=golden_folder, golden_cases=golden_cases, cache=b"" if cache is None else path_bytes(cache, "cache"),
+        cache_bytes=_bytes(cache_size)))

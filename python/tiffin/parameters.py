@@ -32,7 +32,10 @@ class StagedParameters:
         return self._native.report()
 
     def verify(self) -> None:
-        """Hashes all values again and compares them with their digests. DigestMismatch, and the errors of `commit`."""
+        """Hashes all values again and compares them with their digests, then runs the library's golden cases, if it has any, on the set.
+
+        DigestMismatch, GoldenMismatch (which does not keep the set from being committed), and the errors of `commit`.
+        """
         self._native.verify()
 
     def commit(self) -> None:

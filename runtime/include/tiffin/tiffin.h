@@ -66,7 +66,13 @@ typedef struct tiffin_report_phase {
   uint64_t ns;
 } tiffin_report_phase;
 
-/* What loading and binding did. */
+/* A variant of the artifact, and why it is not the one that runs; reason is "" for the one that is. */
+typedef struct tiffin_report_variant {
+  const char* target;
+  const char* reason;
+} tiffin_report_variant;
+
+/* What loading and binding did. Its texts live as long as the module. */
 typedef struct tiffin_report {
   size_t struct_bytes;
   const char* variant;     /* the target whose code was chosen */
@@ -77,6 +83,8 @@ typedef struct tiffin_report {
   const char* const* fallbacks; /* every deviation from the fast way, in words */
   size_t phase_count;
   const tiffin_report_phase* phases;
+  size_t variant_count;
+  const tiffin_report_variant* variants; /* every one */
 } tiffin_report;
 
 /* Where the weights of all models of this process lie; each byte counts once, however many modules and executors use it. */
@@ -199,7 +207,8 @@ TIFFIN_EXPORT size_t tiffin_staged_fault_count(const tiffin_staged* staged, int 
 TIFFIN_EXPORT const char* tiffin_staged_fault_name(const tiffin_staged* staged, int kind, size_t index) TIFFIN_NOEXCEPT;
 /* What staging did: bytes mapped, copied, repacked. */
 TIFFIN_EXPORT tiffin_status* tiffin_staged_get_report(const tiffin_staged* staged, tiffin_report* out_report) TIFFIN_NOEXCEPT;
-/* Hashes all values again and compares them with the digests taken or read when staging: DigestMismatch; for a set with faults as commit. */
+/* Hashes all values again and compares them with the digests taken or read when staging: DigestMismatch; for a set with faults as commit. Then runs
+ * the artifact's golden cases, if it has any, on the set: GoldenMismatch, which does not keep it from being committed. */
 TIFFIN_EXPORT tiffin_status* tiffin_staged_verify(tiffin_staged* staged) TIFFIN_NOEXCEPT;
 /* Makes the set the current one by exchanging one pointer, and does not wait for runs. A set with faults is refused with the first present of
  * MissingParam, UnknownParam, ParamTypeMismatch, ParamShapeMismatch, ParamDigestMismatch; a second time, or after an abort, InvalidArgument. */
