@@ -16,19 +16,10 @@ namespace {
 
 constexpr size_t kPendingBytes = 1 << 16;
 
-Status io_error(const char* what, const char* path, int reason) { return error(Code::Io, "cannot %s '%s': %s", what, path, strerror(reason)); }
+// From here on a file costs more in the page cache than it gains there.
+constexpr uint64_t kLargeBytes = uint64_t{64} << 20;
 
-Status write_fully(int descriptor, std::span<const uint8_t> bytes, off_t offset, const char* path) {
-  constexpr size_t kMost = 1 << 30;  // the kernel takes less than 2 GiB a call
-  while (!bytes.empty()) {
-    const ssize_t written = pwrite(descriptor, bytes.data(), bytes.size() < kMost ? bytes.size() : kMost, offset);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return io_error("write", path, written < 0 ? errno : ENOSPC);
-    offset += written;
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return {};
-}
+Status io_error(const char* what, const char* path, int reason) { return error(Code::Io, "cannot %s '%s': %s", what, path, strerror(reason)); }
 
 // Makes a rename in the folder durable. File systems that cannot do so are no reason to fail.
 void sync_folder(const char* path) {
@@ -85,40 +76,68 @@ Result<AtomicFile> AtomicFile::create(const char* path, bool is_executable) {
   return file;
 }
 
-AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      temporary_(std::move(other.temporary_)),
-      pending_(std::move(other.pending_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      written_bytes_(std::exchange(other.written_bytes_, 0)) {}
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept { *this = std::move(other); }
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   path_ = std::move(other.path_);
   temporary_ = std::move(other.temporary_);
   pending_ = std::move(other.pending_);
+  std::swap(blocks_, other.blocks_);
+  std::swap(has_no_blocks_, other.has_no_blocks_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(written_bytes_, other.written_bytes_);
+  std::swap(announced_bytes_, other.announced_bytes_);
   return *this;
 }
 
 AtomicFile::~AtomicFile() {
+  BlockWriter::stop(blocks_);
   if (descriptor_ < 0) return;
   close(descriptor_);
   unlink(temporary_.data());
 }
 
-Status AtomicFile::flush() {
-  const auto offset = static_cast<off_t>(written_bytes_ - pending_.size());
-  TIFFIN_TRY(write_fully(descriptor_, pending_.span(), offset, path_.data()));
+Status AtomicFile::checked(const char* what, int failure) const { return failure == 0 ? Status() : io_error(what, path_.data(), failure); }
+
+Status AtomicFile::flush_pending() {
+  TIFFIN_TRY(checked("write", write_fully(descriptor_, pending_.span(), written_bytes_ - pending_.size())));
   pending_.clear();
+  return {};
+}
+
+Status AtomicFile::flush() {
+  if (blocks_ == nullptr) return flush_pending();
+  const int failure = blocks_->finish();
+  BlockWriter::stop(std::exchange(blocks_, nullptr));
+  return checked("write", failure);
+}
+
+bool AtomicFile::is_large(uint64_t more) const { return announced_bytes_ >= kLargeBytes || written_bytes_ + more >= kLargeBytes; }
+
+// Blocks begin on a multiple of their alignment: the bytes up to there are written before, and taken from `bytes`.
+Status AtomicFile::begin_blocks(std::span<const uint8_t>& bytes) {
+  TIFFIN_TRY(flush_pending());
+  const size_t lacking = (kDirectAlignment - written_bytes_ % kDirectAlignment) % kDirectAlignment;
+  if (bytes.size() < lacking) return {};
+  TIFFIN_TRY(checked("write", write_fully(descriptor_, bytes.first(lacking), written_bytes_)));
+  written_bytes_ += lacking;
+  bytes = bytes.subspan(lacking);
+  blocks_ = BlockWriter::start(descriptor_, written_bytes_);
+  has_no_blocks_ = blocks_ == nullptr;
   return {};
 }
 
 Status AtomicFile::write(std::span<const uint8_t> bytes) {
   if (descriptor_ < 0) return error(Code::Internal, "write to a file that was committed");
-  if (pending_.size() + bytes.size() > kPendingBytes) TIFFIN_TRY(flush());
+  if (blocks_ == nullptr && !has_no_blocks_ && is_large(bytes.size())) TIFFIN_TRY(begin_blocks(bytes));
+  if (blocks_ != nullptr) {
+    TIFFIN_TRY(checked("write", blocks_->write(bytes)));
+    written_bytes_ += bytes.size();
+    return {};
+  }
+  if (pending_.size() + bytes.size() > kPendingBytes) TIFFIN_TRY(flush_pending());
   if (bytes.size() >= kPendingBytes) {
-    TIFFIN_TRY(write_fully(descriptor_, bytes, static_cast<off_t>(written_bytes_), path_.data()));
+    TIFFIN_TRY(checked("write", write_fully(descriptor_, bytes, written_bytes_)));
   } else if (!pending_.append(bytes)) {
     return error(Code::OutOfMemory, "no memory to write '%s'", path_.data());
   }
@@ -129,7 +148,7 @@ Status AtomicFile::write(std::span<const uint8_t> bytes) {
 Status AtomicFile::write_at(uint64_t offset, std::span<const uint8_t> bytes) {
   TIFFIN_TRY(flush());
   if (offset > written_bytes_ || bytes.size() > written_bytes_ - offset) return error(Code::Internal, "write beyond what '%s' holds", path_.data());
-  return write_fully(descriptor_, bytes, static_cast<off_t>(offset), path_.data());
+  return checked("write", write_fully(descriptor_, bytes, offset));
 }
 
 Status AtomicFile::read_at(uint64_t offset, std::span<uint8_t> out) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/array.h"
+#include "base/block_writer.h"
 #include "base/byte_sink.h"
 #include "base/status.h"
 
@@ -26,7 +27,10 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
-  // Appends; handles short writes and interruption.
+  // Large files go past the page cache, in which they are not found afterwards, and are written by a thread while the next bytes are made. A file
+  // turns out to be large as it grows, or is so from the start when at least `total_bytes` are announced before the first are written.
+  void announce(uint64_t total_bytes) { announced_bytes_ = total_bytes; }
+  // Appends; handles short writes and interruption. A failure may show with a later write, or with commit.
   Status write(std::span<const uint8_t> bytes);
   // Replaces bytes that were written before; for headers that hold totals or digests.
   Status write_at(uint64_t offset, std::span<const uint8_t> bytes);
@@ -43,10 +47,16 @@ class AtomicFile {
  private:
   AtomicFile() = default;
   Status flush();
+  Status flush_pending();
+  bool is_large(uint64_t more) const;
+  Status begin_blocks(std::span<const uint8_t>& bytes);
+  Status checked(const char* what, int failure) const;
   Array<char> path_, temporary_;
-  Array<uint8_t> pending_;  // small writes are gathered here
+  Array<uint8_t> pending_;         // small writes are gathered here
+  BlockWriter* blocks_ = nullptr;  // takes all writes while there is one
+  bool has_no_blocks_ = false;     // there can be none
   int descriptor_ = -1;
-  uint64_t written_bytes_ = 0;
+  uint64_t written_bytes_ = 0, announced_bytes_ = 0;
 };
 
 // True for the name (without folder) of a temporary that the process of that id made; for tools that clean up when they are interrupted.

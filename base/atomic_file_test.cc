@@ -2,11 +2,13 @@
 #include "base/atomic_file.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -118,6 +120,108 @@ TEST_F(AtomicFileTest, KeepsPermissionsAndLinks) {
   ASSERT_EQ(stat(path_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0640u);
   EXPECT_EQ(content(path_), "new");
+}
+
+std::string pattern(size_t bytes) {
+  std::string text(bytes, 0);
+  uint32_t state = 1;
+  for (char& c : text) c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  return text;
+}
+
+constexpr uint64_t kGigabyte = uint64_t{1} << 30;
+
+TEST_F(AtomicFileTest, WritesLargeFilesInPiecesOfAnySize) {
+  std::string expected = pattern(13'000'011);
+  auto file = AtomicFile::create(path_.c_str());
+  ASSERT_TRUE(file.has_value());
+  file->announce(kGigabyte);
+  const auto write = [&](size_t from, size_t to, size_t piece) {
+    for (; from < to; from += piece) {
+      ASSERT_TRUE(file->write(bytes_of(expected.substr(from, std::min(piece, to - from)))).is_ok());
+      EXPECT_EQ(file->written_bytes(), std::min(from + piece, to));
+    }
+  };
+  write(0, 5'000'000, 777'777);
+  expected.replace(4'096 - 2, 4, "EAST");
+  ASSERT_TRUE(file->write_at(4'096 - 2, bytes_of("EAST")).is_ok());
+  uint8_t back[8];
+  ASSERT_TRUE(file->read_at(4'096 - 4, back).is_ok());
+  EXPECT_EQ(memcmp(back, expected.data() + 4'096 - 4, sizeof(back)), 0);
+  // Goes on at an offset that is no multiple of a block.
+  write(5'000'000, 5'000'100, 3);
+  write(5'000'100, expected.size(), 5'000'003);
+  ASSERT_TRUE(file->commit().is_ok());
+  EXPECT_EQ(content(path_), expected);
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFileTest, NoticesThatAFileTurnsOutLarge) {
+  const std::string expected = pattern((64 << 20) + 5'000);
+  auto file = AtomicFile::create(path_.c_str());
+  ASSERT_TRUE(file.has_value());
+  ASSERT_TRUE(file->write(bytes_of(expected.substr(0, 4'999))).is_ok());
+  auto moved = std::move(*file);
+  ASSERT_TRUE(moved.write(bytes_of(expected.substr(4'999))).is_ok());
+  auto again = std::move(moved);
+  ASSERT_TRUE(again.commit().is_ok());
+  EXPECT_TRUE(content(path_) == expected);
+}
+
+TEST_F(AtomicFileTest, ALargeFileThatIsAbandonedLeavesTheOldOne) {
+  put("old");
+  {
+    auto file = AtomicFile::create(path_.c_str());
+    ASSERT_TRUE(file.has_value());
+    file->announce(kGigabyte);
+    ASSERT_TRUE(file->write(bytes_of(pattern(9'000'000))).is_ok());
+  }
+  EXPECT_EQ(content(path_), "old");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFileTest, AFailedWriteOfALargeFileIsNamedAndLeavesNothing) {
+  put("old");
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{9'000'000, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  for (const size_t bytes : {10'000'000, 40'000'000}) {
+    auto file = AtomicFile::create(path_.c_str());
+    ASSERT_TRUE(file.has_value());
+    file->announce(kGigabyte);
+    Status status = file->write(bytes_of(pattern(bytes)));
+    if (status.is_ok()) status = file->commit();
+    EXPECT_EQ(status.code(), Code::Io);
+    EXPECT_NE(strstr(status.message(), path_.c_str()), nullptr) << status.message();
+    EXPECT_NE(strstr(status.message(), strerror(EFBIG)), nullptr) << status.message();
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(content(path_), "old");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFileTest, WritesLargeFilesWhereNothingPassesThePageCache) {
+  if (access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no file system in memory";
+  const std::string path = "/dev/shm/tiffin-file-" + std::to_string(getpid()), expected = pattern(9'000'001);
+  auto file = AtomicFile::create(path.c_str());
+  ASSERT_TRUE(file.has_value());
+  file->announce(kGigabyte);
+  ASSERT_TRUE(file->write(bytes_of(expected)).is_ok());
+  ASSERT_TRUE(file->commit().is_ok());
+  EXPECT_EQ(content(path), expected);
+  unlink(path.c_str());
+}
+
+TEST_F(AtomicFileTest, GoesThroughThePageCacheWhereADirectWriteIsRefused) {
+  const int descriptor = open(path_.c_str(), O_RDWR | O_CREAT | O_DIRECT, 0666);
+  if (descriptor < 0) GTEST_SKIP() << "the file system knows no direct writes";
+  const std::string expected = pattern(10'001);
+  EXPECT_EQ(write_fully(descriptor, bytes_of(expected), 0), 0);
+  EXPECT_EQ(fcntl(descriptor, F_GETFL) & O_DIRECT, 0);
+  close(descriptor);
+  EXPECT_EQ(content(path_), expected);
 }
 
 }  // namespace
