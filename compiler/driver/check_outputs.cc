@@ -42,7 +42,7 @@ Status check_outputs(const std::vector<std::string>& outputs, const std::vector<
     }
     for (const std::string& input : inputs) {
       if (!is_same_file(outputs[i], input)) continue;
-      return error(Code::InvalidArgument, "'%s' is to be written, but the compilation reads '%s'", outputs[i].c_str(), input.c_str())
+      return error(Code::InvalidArgument, "'%s' is given for two files: it would replace '%s', which is read", outputs[i].c_str(), input.c_str())
           .with_remedy("give the output another name");
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps a compilation from writing over what it reads: the model, the files that hold its tensors, those that travel with it.
+// Keeps the compiler from writing over what it reads: the model, the files that hold its tensors, those that travel with it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weights inside and beside the artifact: the same bits, the model's own tensors back, and no mix-up unnoticed."""
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 from onnx import numpy_helper
@@ -43,6 +46,25 @@ def test_extraction_gives_the_models_own_tensors(name, zoo, artifact_of, externa
         back = load_file(tmp_path / "back.safetensors")
         for key, array in zoo[name].parameters.items():
             assert key in back and same_bits([back[key]], [array]), f"{source[0]} {source[1].name}: {key}"
+
+
+def test_every_kind_of_artifact_gives_its_parameters(zoo, artifact_of, external, tiffin, tiffin_run, tmp_path):
+    """Contents decide, not the name."""
+    tiffin.ok("compile", zoo["mlp"].path, "-o", tmp_path / "b.tar", "--quiet")
+    (tmp_path / "unpacked").mkdir()
+    subprocess.run(["tar", "xf", tmp_path / "b.tar", "-C", tmp_path / "unpacked"], check=True)
+    shutil.copy(tmp_path / "b.tar", tmp_path / "nameless")
+    listed = tiffin_run.json("params", "list", artifact_of("mlp"))
+    weights = external("mlp", "tfw")[1]
+    tiffin.ok("params", "delta", weights, weights, "-o", tmp_path / "d")
+    for name in ("b.tar", "nameless", "unpacked"):
+        assert tiffin_run.json("params", "list", tmp_path / name) == listed
+        tiffin_run.ok("params", "extract", tmp_path / name, "-o", tmp_path / "back.tfw")
+        assert (tmp_path / "back.tfw").read_bytes() == weights.read_bytes()
+        tiffin_run.ok("params", "diff", tmp_path / name, weights)
+        tiffin_run.ok("params", "apply", tmp_path / name, tmp_path / "d", "-o", tmp_path / "applied.tfw")
+    (tmp_path / "empty").mkdir()
+    tiffin_run.fails("Io", "params", "list", tmp_path / "empty", mentions=("no unpacked bundle",))
 
 
 def test_without_its_parameters_nothing_runs(external, tiffin_run):

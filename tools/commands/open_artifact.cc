@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/open_artifact.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -18,10 +20,15 @@ Result<runtime::Artifact> open_artifact(const char* path, runtime::VerifyLevel l
 bool is_artifact_file(const char* path) {
   constexpr uint8_t kElf[4] = {0x7F, 'E', 'L', 'F'};
   constexpr uint8_t kTiffin[8] = TIFFIN_MAGIC_BYTES;
+  constexpr char kTar[] = {'u', 's', 't', 'a', 'r'};
+  constexpr size_t kTarOffset = 257;
+  struct stat status {};
+  if (stat(path, &status) != 0) return false;
+  if (S_ISDIR(status.st_mode)) return true;
   Result<InputFile> file = InputFile::open(path);
-  uint8_t start[8] = {};
-  if (!file.has_value() || !file->is_regular() || !file->read(start, sizeof start).is_ok()) return false;
-  return memcmp(start, kElf, sizeof kElf) == 0 || memcmp(start, kTiffin, sizeof kTiffin) == 0;
+  uint8_t start[kTarOffset + sizeof kTar] = {};
+  if (!file.has_value() || !file->is_regular() || !file->read(start, std::min<uint64_t>(sizeof start, file->remaining())).is_ok()) return false;
+  return memcmp(start, kElf, sizeof kElf) == 0 || memcmp(start, kTiffin, sizeof kTiffin) == 0 || memcmp(start + kTarOffset, kTar, sizeof kTar) == 0;
 }
 
 TierSizes tier_sizes(const runtime::Container& container) {

@@ -9,7 +9,7 @@ namespace tiffin::tools {
 
 Result<runtime::Artifact> open_artifact(const char* path, runtime::VerifyLevel level);
 
-// True when the file begins as an artifact or another ELF file does; false as well when it cannot be read.
+// True when the file begins as an artifact or another ELF file or tar archive does, and for a folder; false as well when it cannot be read.
 bool is_artifact_file(const char* path);
 
 // Bytes of the file by tier; all but `total` add up to it.

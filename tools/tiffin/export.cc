@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "compiler/driver/check_outputs.h"
 #include "tools/commands/json_output.h"
 #include "tools/tiffin/interruption.h"
 #include "tools/tiffin/parse_words.h"
@@ -34,18 +35,6 @@ Status check_words(const ExportWords& words) {
   return {};
 }
 
-// What would destroy the artifact or one of the outputs.
-Status check_paths(const ExportWords& words) {
-  const std::pair<const std::string&, const std::string&> pairs[] = {
-      {words.executable, words.file}, {words.system_lib, words.file}, {words.header, words.file}, {words.header, words.system_lib}};
-  for (const auto& [first, second] : pairs) {
-    std::error_code failed;
-    if (first.empty() || second.empty() || (first != second && !std::filesystem::equivalent(first, second, failed))) continue;
-    return error(Code::InvalidArgument, "'%s' is given for two files, different ones are expected", first.c_str());
-  }
-  return {};
-}
-
 // Beside this program, or where distributions put programs that people do not start.
 std::vector<std::string> program_folders() {
   std::error_code failed;
@@ -54,7 +43,7 @@ std::vector<std::string> program_folders() {
 }
 
 Status run_export(const ExportWords& words) {
-  TIFFIN_TRY(check_paths(words));
+  TIFFIN_TRY(driver::check_outputs({words.executable, words.system_lib, words.header}, {words.file}));
   const Interruption interruption({words.executable, words.system_lib, words.header}, words.json);
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(words.file.c_str()));
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, runtime::Artifact::open(std::move(source), runtime::VerifyLevel::All));
