@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of a whole module that change while it runs: staged, compared, committed, rolled back."""
+import gc
 import threading
 
 import numpy as np
@@ -156,6 +157,7 @@ def test_swaps_while_threads_run(thin, files, x):
 
 
 def test_equal_weights_are_kept_once(thin, other):
+    gc.collect()  # sets that other tests' exceptions still refer to
     modules = [tiffin.load_module(thin) for _ in range(3)]
     before = tiffin.report_memory()
     staged = [module.params.stage(other.params) for module in modules]
