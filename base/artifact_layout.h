@@ -22,6 +22,9 @@ inline constexpr const char* kManifestMember = "manifest.json";
 // The longest member path, with its NUL.
 inline constexpr size_t kMemberPathBytes = 256;
 
+// The least multiple of `alignment` that is not below `value`; the caller sees to it that there is one.
+constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
 // True for sections whose digests enter the content digest.
 inline bool is_content(uint32_t kind) { return kind != TIFFIN_SECTION_CREATED && kind != TIFFIN_SECTION_SIGNATURE; }
 

@@ -13,17 +13,13 @@ namespace {
 
 Status no_memory(const char* what) { return error(Code::OutOfMemory, "no memory for %s", what); }
 
+// Stored tensors are written in parts of about this size, so that they need little memory and hashing and writing find them in the cache.
+constexpr uint64_t kSliceBytes = uint64_t{4} << 20;
+
 enum class Direction { IntoStored, OutOfStored };
 
-// The parameter and the whole stored tensor; packed elements, which the check found to be whole, move as bytes.
-void copy_piece(const abi::Piece& piece, DType dtype, Direction direction, const uint8_t* from, uint8_t* to, uint64_t parameter_bytes) {
-  const auto bits = static_cast<uint64_t>(dtype_bits(dtype));
+StridedCopy copy_of(const abi::Piece& piece, Direction direction) {
   const bool is_into = direction == Direction::IntoStored;
-  if (bits < 8) {
-    const uint64_t stored_offset = static_cast<uint64_t>(piece.target_offset()) * bits / 8;
-    memcpy(to + (is_into ? stored_offset : 0), from + (is_into ? 0 : stored_offset), parameter_bytes);
-    return;
-  }
   StridedCopy copy;
   copy.rank = static_cast<int>(piece.extents()->size());
   const LongVector& from_strides = is_into ? *piece.source_strides() : *piece.target_strides();
@@ -36,12 +32,58 @@ void copy_piece(const abi::Piece& piece, DType dtype, Direction direction, const
   }
   copy.from_offset = is_into ? piece.source_offset() : piece.target_offset();
   copy.to_offset = is_into ? piece.target_offset() : piece.source_offset();
-  copy_strided(copy, from, to, bits / 8);
+  return copy;
+}
+
+// The parameter and the whole stored tensor; packed elements, which the check found to be whole, move as bytes.
+void copy_piece(const abi::Piece& piece, DType dtype, Direction direction, const uint8_t* from, uint8_t* to, uint64_t parameter_bytes) {
+  const auto bits = static_cast<uint64_t>(dtype_bits(dtype));
+  if (bits < 8) {
+    const bool is_into = direction == Direction::IntoStored;
+    const uint64_t stored_offset = static_cast<uint64_t>(piece.target_offset()) * bits / 8;
+    memcpy(to + (is_into ? stored_offset : 0), from + (is_into ? 0 : stored_offset), parameter_bytes);
+    return;
+  }
+  copy_strided(copy_of(piece, direction), from, to, bits / 8);
 }
 
 uint64_t volume_of(const abi::Piece& piece) {
   int64_t volume = 0;
   return count_elements(*piece.extents(), &volume) ? static_cast<uint64_t>(volume) : 0;
+}
+
+// The piece that makes the whole tensor alone and from front to back, so that a part of its outermost axis is a part of the tensor; else null.
+const abi::Piece* find_only_piece(const abi::Stored& stored) {
+  if (stored.pieces() == nullptr || stored.pieces()->size() != 1) return nullptr;
+  const abi::Piece& piece = *stored.pieces()->Get(0);
+  const DType dtype = dtype_of(stored.dtype());
+  uint64_t bytes = 0;
+  const bool is_whole = dtype_bits(dtype) >= 8 && piece.target_offset() == 0 && storage_bytes(dtype, volume_of(piece), &bytes) &&
+                        bytes == stored.bytes() && is_compact(*piece.extents(), *piece.target_strides());
+  return is_whole ? &piece : nullptr;
+}
+
+Status write_slices(std::span<const uint8_t> bytes, const ByteSink& sink) {
+  for (; bytes.size() > kSliceBytes; bytes = bytes.subspan(kSliceBytes)) TIFFIN_TRY(sink.write(bytes.first(kSliceBytes)));
+  return sink.write(bytes);
+}
+
+// A part of the outermost axis after the other, each made in `scratch`.
+Status write_piece(StridedCopy copy, uint64_t bytes, size_t element_bytes, const uint8_t* from, Array<uint8_t>& scratch, const ByteSink& sink) {
+  int axis = 0;
+  while (axis + 1 < copy.rank && copy.extents[axis] == 1) ++axis;
+  const int64_t rows = copy.rank > 0 ? copy.extents[axis] : 1;
+  const uint64_t row_bytes = bytes / static_cast<uint64_t>(rows);
+  const auto most = static_cast<int64_t>(std::max<uint64_t>(1, kSliceBytes / row_bytes));
+  if (!scratch.resize_uninitialized(row_bytes * static_cast<uint64_t>(std::min(rows, most)))) return no_memory("a part of a stored tensor");
+  for (int64_t done = 0; done < rows; done += most) {
+    const int64_t now = std::min(most, rows - done);
+    if (copy.rank > 0) copy.extents[axis] = now;
+    copy_strided(copy, from, scratch.data(), element_bytes);
+    TIFFIN_TRY(sink.write(scratch.span().first(row_bytes * static_cast<uint64_t>(now))));
+    if (copy.rank > 0) copy.from_offset += now * copy.from_strides[axis];
+  }
+  return {};
 }
 
 Status fill_expression(const abi::StoragePlan& plan, const abi::Stored& stored, const ParameterReader& reader, std::span<uint8_t> out) {
@@ -169,6 +211,24 @@ Status StoragePlan::fill_stored(size_t index, const ParameterReader& reader, std
   memset(out.data(), 0, out.size());
   if (stored.steps() == nullptr || stored.steps()->size() == 0) return {};
   return fill_expression(*table_, stored, reader, out);
+}
+
+Status StoragePlan::write_stored(size_t index, const ParameterReader& reader, Array<uint8_t>& scratch, const ByteSink& sink) const {
+  const abi::Stored& stored = *table_->stored()->Get(static_cast<uint32_t>(index));
+  if (stored.bytes() == 0) return {};
+  const abi::Piece* piece = find_only_piece(stored);
+  if (piece == nullptr) {
+    if (!scratch.resize_uninitialized(stored.bytes())) return error(Code::OutOfMemory, "no memory for stored tensor '%s'", stored.name()->c_str());
+    TIFFIN_TRY(fill_stored(index, reader, scratch.span()));
+    return write_slices(scratch.span(), sink);
+  }
+  Array<uint8_t> value_scratch;
+  TIFFIN_ASSIGN_OR_RETURN(const auto value, reader.read(reader.context, piece->parameter(), value_scratch));
+  const uint64_t expected = entries_[piece->parameter()].bytes;
+  if (value.size() != expected) return error(Code::Internal, "parameter %u was read with %zu bytes", piece->parameter(), value.size());
+  const auto element_bytes = static_cast<size_t>(dtype_bits(dtype_of(stored.dtype()))) / 8;
+  if (piece->source_offset() == 0 && is_compact(*piece->extents(), *piece->source_strides())) return write_slices(value.first(stored.bytes()), sink);
+  return write_piece(copy_of(*piece, Direction::IntoStored), stored.bytes(), element_bytes, value.data(), scratch, sink);
 }
 
 Status StoragePlan::fill_data(const ParameterReader& reader, std::span<uint8_t> data) const {

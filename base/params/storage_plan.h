@@ -45,6 +45,8 @@ class StoragePlan {
 
   // Writes stored tensor `index` (its `bytes` long); what no piece writes is zero.
   Status fill_stored(size_t index, const ParameterReader& reader, std::span<uint8_t> out) const;
+  // The same bytes to a sink: in parts of a few MB where the tensor is one rearranged parameter, else made whole in `scratch`.
+  Status write_stored(size_t index, const ParameterReader& reader, Array<uint8_t>& scratch, const ByteSink& sink) const;
   // Writes all stored tensors at their offsets into `data`, which is data_bytes() long; gaps are zeroed.
   Status fill_data(const ParameterReader& reader, std::span<uint8_t> data) const;
   // Writes the original value of parameter `index` from the stored tensors in `data`.

@@ -50,6 +50,41 @@ std::vector<uint8_t> fill(const StoragePlan& plan, Values& values) {
   return data;
 }
 
+std::vector<uint8_t> written(const StoragePlan& plan, Values& values, size_t* largest) {
+  Array<uint8_t> scratch, all;
+  for (size_t i = 0; i < plan.table().stored()->size(); ++i) {
+    const Status status = plan.write_stored(i, values.reader(), scratch, memory_sink(all));
+    EXPECT_TRUE(status.is_ok()) << status.message();
+    *largest = std::max(*largest, scratch.size());
+  }
+  return {all.begin(), all.end()};
+}
+
+TEST(StoragePlan, WritesTheBytesThatItFills) {
+  // In order: as it is, from its third row on, in panels, transposed with an axis of one, padded, from an expression.
+  constexpr int64_t kRows = 1'000, kColumns = 2'560;
+  const auto row = [&](std::vector<PieceSpec> pieces, std::vector<int64_t> shape) {
+    return StoredSpec{"s" + std::to_string(shape[0]), DType::Float32, shape, std::move(pieces), {}, {}};
+  };
+  PlanSpec spec{{{"w", DType::Float32, {kRows, kColumns}}}, {}};
+  spec.stored = {row({{0, {kRows, kColumns}, {kColumns, 1}, {kColumns, 1}}}, {kRows, kColumns}),
+                 row({{0, {kRows - 2, kColumns}, {kColumns, 1}, {kColumns, 1}, 2 * kColumns}}, {kRows - 2, kColumns}),
+                 row({{0, {kColumns / 16, kRows, 16}, {16, kColumns, 1}, {16 * kRows, 16, 1}}}, {kColumns / 16, kRows, 16}),
+                 row({{0, {1, kColumns, kRows}, {5, 1, kColumns}, {7, kRows, 1}}}, {1, kColumns, kRows}),
+                 row({{0, {kRows, kColumns}, {kColumns, 1}, {kColumns + 16, 1}}}, {kRows + 1, kColumns + 16})};
+  const StoragePlan plan = read(spec);
+  std::vector<float> weights(static_cast<size_t>(kRows * kColumns));
+  std::iota(weights.begin(), weights.end(), 1.0f);
+  Values values{{bytes_from(weights)}};
+  size_t largest = 0;
+  EXPECT_TRUE(written(plan, values, &largest) == fill(plan, values));
+  PlanSpec rearranged = spec;
+  rearranged.stored.pop_back();
+  largest = 0;
+  written(read(rearranged), values, &largest);
+  EXPECT_LE(largest, size_t{4} << 20);
+}
+
 TEST(StoragePlan, PacksPanelsAndPadsWithZeros) {
   // [K=3, N=20] into [2][3][16]: a whole panel and the rest.
   PlanSpec spec{{{"w", DType::Float32, {3, 20}}}, {{"panels", DType::Float32, {2, 3, 16}, {}, {}, {}}}};

@@ -3,6 +3,7 @@
 
 #include "abi/artifact.h"
 #include "abi/version.h"
+#include "base/artifact_layout.h"
 
 namespace tiffin::params {
 namespace {
@@ -10,8 +11,6 @@ namespace {
 constexpr uint8_t kMagic[8] = TIFFIN_WEIGHTS_MAGIC_BYTES;
 constexpr uint64_t kPartAlignment = 64;
 static_assert(sizeof(tiffin_weights_header) == 128 && sizeof(Digest) == TIFFIN_DIGEST_BYTES);
-
-constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 unsigned long long printable(uint64_t value) { return value; }
 
@@ -127,15 +126,13 @@ Status write_weights(const StoragePlan& plan, std::span<const Digest> digests, c
   for (const Digest& digest : digests) TIFFIN_TRY(sink.write(digest.bytes));
   TIFFIN_TRY(sink.write_zeros(layout.data_offset - layout.digests_offset - digests.size_bytes()));
 
-  Array<uint8_t> tensor;
+  Array<uint8_t> scratch;
   uint64_t done = 0;
   for (const uint32_t index : plan.order_) {
     const abi::Stored& stored = *plan.table().stored()->Get(index);
     if (stored.bytes() == 0) continue;
-    if (!tensor.resize_uninitialized(stored.bytes())) return error(Code::OutOfMemory, "no memory for stored tensor '%s'", stored.name()->c_str());
-    TIFFIN_TRY(plan.fill_stored(index, reader, tensor.span()));
     TIFFIN_TRY(sink.write_zeros(stored.offset() - done));
-    TIFFIN_TRY(sink.write(tensor.span()));
+    TIFFIN_TRY(plan.write_stored(index, reader, scratch, sink));
     done = stored.offset() + stored.bytes();
   }
   return sink.write_zeros(plan.data_bytes() - done);

@@ -47,7 +47,7 @@ WeightsLayout weights_layout(const StoragePlan& plan);
 // tensor_digest of every parameter of the plan, in its order.
 Result<Array<Digest>> parameter_digests(const StoragePlan& plan, const ParameterReader& reader);
 
-// Writes weights, weights_layout(plan).total_length bytes, tensor by tensor: memory for one stored tensor, and for what the reader makes.
+// Writes weights, weights_layout(plan).total_length bytes, tensor by tensor: memory for one stored tensor at most, and for what the reader makes.
 Status write_weights(const StoragePlan& plan, std::span<const Digest> digests, const ParameterReader& reader, const ByteSink& sink);
 
 }  // namespace tiffin::params

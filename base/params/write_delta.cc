@@ -6,12 +6,14 @@
 
 #include "abi/delta.h"
 #include "abi/version.h"
+#include "base/artifact_layout.h"
 #include "base/atomic_file.h"
 
 namespace tiffin::params {
 namespace {
 
-constexpr uint64_t align_up(uint64_t value) { return (value + 7) / 8 * 8; }
+// Every part of a record ends on a multiple of eight.
+constexpr uint64_t padded(uint64_t length) { return align_up(length, 8); }
 
 // Bytes on their way to the file and into its digest.
 struct HashedFile {
@@ -23,15 +25,15 @@ struct HashedFile {
   }
   Status pad(uint64_t length) const {
     constexpr uint8_t kZeros[8] = {};
-    return write({kZeros, static_cast<size_t>(align_up(length) - length)});
+    return write({kZeros, static_cast<size_t>(padded(length) - length)});
   }
 };
 
 uint64_t record_bytes(const TensorChange& change, const ParamSource& after) {
-  const uint64_t fixed = sizeof(tiffin_delta_record) + align_up(change.name.size());
+  const uint64_t fixed = sizeof(tiffin_delta_record) + padded(change.name.size());
   if (change.change == Change::Removed) return fixed;
   const ParamEntry& entry = after.entries[change.after];
-  return fixed + entry.shape.size_bytes() + align_up(entry.bytes);
+  return fixed + entry.shape.size_bytes() + padded(entry.bytes);
 }
 
 Status write_record(const TensorChange& change, const ParamSource& after, Array<uint8_t>& scratch, const HashedFile& out) {

@@ -58,6 +58,9 @@ Contents make_contents(const plan::Plan& plan, const codegen::Target& target, co
 // then as it was.
 Status join(Contents& into, Contents other);
 
+// Digests of the parameters, in the storage plan's order, by several threads. What `read_parameter` returns.
+Result<std::vector<Digest>> hash_parameters(const Contents& contents);
+
 abi::StoragePlanT to_table(const plan::StoragePlan& storage);
 
 // The storage plan's bytes, the same in an artifact and in a .tfw.

@@ -8,13 +8,13 @@
 #include <cstring>
 
 #include "abi/version.h"
+#include "base/artifact_layout.h"
+#include "compiler/artifact/elf_header.h"
 
 namespace tiffin::artifact {
 namespace {
 
 constexpr uint64_t kSmallAlignment = 64;
-
-uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 template <class T>
 void append(std::vector<uint8_t>& bytes, const T& value) {
@@ -292,20 +292,11 @@ void Builder::finish() {
   std::vector<uint8_t> table;
   for (const Elf64_Shdr& header : headers_) append(table, header);
   segments_[0].p_filesz = segments_[0].p_memsz = segments_.size() * sizeof(Elf64_Phdr);
-  Elf64_Ehdr elf{};
-  memcpy(elf.e_ident, ELFMAG, SELFMAG);
-  elf.e_ident[EI_CLASS] = ELFCLASS64;
-  elf.e_ident[EI_DATA] = ELFDATA2LSB;
-  elf.e_ident[EI_VERSION] = EV_CURRENT;
-  elf.e_type = ET_DYN;
-  elf.e_machine = code_.machine;
-  elf.e_version = EV_CURRENT;
+  Elf64_Ehdr elf = elf_header(ET_DYN, code_.machine);
   elf.e_phoff = sizeof(Elf64_Ehdr);
   elf.e_shoff = offset_;
-  elf.e_ehsize = sizeof(Elf64_Ehdr);
   elf.e_phentsize = sizeof(Elf64_Phdr);
   elf.e_phnum = static_cast<uint16_t>(segments_.size());
-  elf.e_shentsize = sizeof(Elf64_Shdr);
   elf.e_shnum = static_cast<uint16_t>(headers_.size());
   elf.e_shstrndx = static_cast<uint16_t>(headers_.size() - 1);
   memcpy(front_.data(), &elf, sizeof(elf));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/artifact_layout.h"
 #include "base/text.h"
 #include "compiler/artifact/contents.h"
 #include "compiler/artifact/golden_section.h"
@@ -11,8 +12,6 @@ namespace tiffin::artifact {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
-
-uint64_t align_up(uint64_t value) { return (value + kAlignment - 1) / kAlignment * kAlignment; }
 
 std::string quoted_list(const std::vector<std::string>& names) {
   std::string text;
@@ -139,7 +138,7 @@ std::vector<uint32_t> join_stored(abi::StoragePlanT& ours, abi::StoragePlanT& th
     indices.push_back(found->second);
     if (!is_new) continue;
     if (const int taken = names[stored->name]++; taken > 0) stored->name += "#" + std::to_string(taken + 1);
-    stored->offset = align_up(ours.data_bytes);
+    stored->offset = align_up(ours.data_bytes, kAlignment);
     ours.data_bytes = stored->offset + stored->bytes;
     ours.stored.push_back(std::move(stored));
   }
@@ -164,7 +163,7 @@ std::vector<uint32_t> join_constants(Contents& into, const Contents& other) {
     indices.push_back(found->second);
     if (!is_new) continue;
     auto row = std::make_unique<abi::ConstantT>(*constant);
-    into.constants.resize(align_up(into.constants.size()));
+    into.constants.resize(align_up(into.constants.size(), kAlignment));
     row->offset = into.constants.size();
     const auto begin = other.constants.begin() + static_cast<ptrdiff_t>(constant->offset);
     into.constants.insert(into.constants.end(), begin, begin + static_cast<ptrdiff_t>(kept_bytes(*constant)));
@@ -200,6 +199,9 @@ void take_weights(Contents& into, Contents& other, const std::vector<uint32_t>& 
   std::vector<uint32_t> theirs(matched.size());
   for (uint32_t i = 0; i < matched.size(); ++i) theirs[matched[i]] = i;
   into.embed_params = true;
+  for (const auto& option : into.manifest.options) {
+    if (option->key == "params") option->value = "embed";
+  }
   into.read_parameter = [theirs = std::move(theirs), read = std::move(other.read_parameter)](size_t index, Array<uint8_t>& scratch) {
     return read(theirs[index], scratch);
   };
@@ -221,8 +223,7 @@ Status join(Contents& into, Contents other) {
   TIFFIN_TRY(compare_interfaces(*into.program.variants[0], *other.program.variants[0]));
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<uint32_t> matched, match_parameters(into.storage, other.storage));
   TIFFIN_TRY(compare_parameters(into, other, matched));
-  TIFFIN_ASSIGN_OR_RETURN(std::vector<uint8_t> golden,
-                          join_golden(into.golden, other.golden, static_cast<uint32_t>(into.program.variants.size())));
+  TIFFIN_ASSIGN_OR_RETURN(std::vector<uint8_t> golden, join_golden(into.golden, other.golden, static_cast<uint32_t>(into.program.variants.size())));
   for (size_t i = 0; i < matched.size(); ++i) {
     abi::ParameterT& row = *into.storage.parameters[matched[i]];
     row.frozen = row.frozen || other.storage.parameters[i]->frozen;

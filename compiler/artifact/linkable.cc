@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "abi/system_lib.h"
+#include "base/artifact_layout.h"
+#include "compiler/artifact/elf_header.h"
 
 namespace tiffin::artifact {
 namespace {
@@ -16,8 +18,6 @@ constexpr uint64_t kMaxBytes = 2'000'000'000;
 constexpr size_t kPieceBytes = size_t{1} << 20;
 constexpr const char* kObjectName = "tiffin.o/";  // ar ends names with a slash
 static_assert(sizeof(tiffin_system_lib) == 24 && sizeof(tiffin_system_lib_member) == 32);
-
-uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 template <class T>
 void append(std::vector<uint8_t>& bytes, const T& value) {
@@ -162,17 +162,8 @@ Status write_member(const LinkableMember& member, AtomicFile& file) {
 
 Status Object::write(AtomicFile& file) const {
   const uint64_t start = file.written_bytes();
-  Elf64_Ehdr elf{};
-  memcpy(elf.e_ident, ELFMAG, SELFMAG);
-  elf.e_ident[EI_CLASS] = ELFCLASS64;
-  elf.e_ident[EI_DATA] = ELFDATA2LSB;
-  elf.e_ident[EI_VERSION] = EV_CURRENT;
-  elf.e_type = ET_REL;
-  elf.e_machine = linkable_.machine;
-  elf.e_version = EV_CURRENT;
+  Elf64_Ehdr elf = elf_header(ET_REL, linkable_.machine);
   elf.e_shoff = length_ - headers_.size() * sizeof(Elf64_Shdr);
-  elf.e_ehsize = sizeof(elf);
-  elf.e_shentsize = sizeof(Elf64_Shdr);
   elf.e_shnum = static_cast<uint16_t>(headers_.size());
   elf.e_shstrndx = static_cast<uint16_t>(headers_.size() - 1);
   TIFFIN_TRY(file.write({reinterpret_cast<const uint8_t*>(&elf), sizeof(elf)}));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "abi/version.h"
+#include "base/artifact_layout.h"
 #include "compiler/artifact/contents.h"
 
 namespace tiffin::artifact {
@@ -134,7 +135,7 @@ abi::VariantT to_table(const plan::Plan& plan, const codegen::Target& target, co
 void add_constants(const std::vector<plan::Constant>& constants, Contents& contents) {
   std::vector<uint8_t>& section = contents.constants;
   for (const plan::Constant& constant : constants) {
-    section.resize((section.size() + 63) / 64 * 64);
+    section.resize(align_up(section.size(), 64));
     auto row = std::make_unique<abi::ConstantT>();
     row->dtype = code_of(constant.tensor.dtype());
     row->bytes = constant.tensor.bytes().size();

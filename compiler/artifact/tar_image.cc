@@ -21,14 +21,20 @@ struct UstarHeader {
 };
 static_assert(sizeof(UstarHeader) == kBlock);
 
-uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
-
 // "LENGTH key=value\n", where LENGTH counts itself.
 std::string pax_record(const std::string& key, const std::string& value) {
   const size_t rest = 1 + key.size() + 1 + value.size() + 1;
   size_t length = rest + 1;
   while (length != rest + std::to_string(length).size()) length = rest + std::to_string(length).size();
   return std::to_string(length) + " " + key + "=" + value + "\n";
+}
+
+// Paths above 100 bytes are split at a '/' into prefix and name: where, 0 for a short path, npos for one that has no such place.
+size_t split_position(const std::string& path) {
+  constexpr size_t kName = sizeof(UstarHeader::name), kPrefix = sizeof(UstarHeader::prefix);
+  if (path.size() <= kName) return 0;
+  const size_t cut = path.find('/', path.size() - kName - 1);
+  return cut == 0 || cut > kPrefix ? std::string::npos : cut;
 }
 
 // Records of exactly `bytes`, the last of which is a comment; empty when no comment can fill what is left.
@@ -51,7 +57,7 @@ class Builder {
     at_ = image_.header_offset + table_bytes;
     pad();
     for (const TextMember& text : texts) {
-      begin_member(text.path, text.text.size(), text.text.size() < TIFFIN_PAGE_BYTES ? kBlock : TIFFIN_PAGE_BYTES);
+      begin_member(text.path, text.text.size(), TIFFIN_PAGE_BYTES);
       append(text.text.data(), text.text.size());
       pad();
     }
@@ -76,7 +82,8 @@ class Builder {
 
   // Appends what comes before a member's bytes, which then begin at the returned multiple of `alignment`.
   uint64_t begin_member(const std::string& path, uint64_t size, uint64_t alignment) {
-    const std::string records = size > kLargestOctal ? pax_record("size", std::to_string(size)) : std::string();
+    std::string records = size > kLargestOctal ? pax_record("size", std::to_string(size)) : std::string();
+    if (split_position(path) == std::string::npos) records += pax_record("path", path);
     if (records.empty() && (at_ + kBlock) % alignment == 0) {
       append_header(path, size, '0');
       return at_;
@@ -116,14 +123,13 @@ class Builder {
     append(&header, sizeof(header));
   }
 
-  // Paths above 100 bytes are split at a '/' into prefix and name.
   static void split_path(const std::string& path, UstarHeader& header) {
-    if (path.size() <= sizeof(header.name)) {
+    const size_t cut = split_position(path);
+    if (cut == 0 || cut == std::string::npos) {
       path.copy(header.name, sizeof(header.name));
       return;
     }
-    const size_t cut = path.find('/', path.size() - sizeof(header.name) - 1);
-    path.copy(header.prefix, std::min(cut, sizeof(header.prefix)));
+    path.copy(header.prefix, cut);
     path.copy(header.name, sizeof(header.name), cut + 1);
   }
 

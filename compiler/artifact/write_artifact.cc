@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "abi/version.h"
 #include "base/artifact_layout.h"
 #include "base/atomic_file.h"
 #include "base/description/describe.h"
+#include "base/memory_stream.h"
 #include "base/params/weights_file.h"
 #include "base/params/write_params.h"
 #include "compiler/artifact/elf_image.h"
@@ -20,23 +20,25 @@
 namespace tiffin::artifact {
 namespace {
 
-// Where the container's bytes go: appended in order, patched, and read back for the file digest.
+// Where the container's bytes go: appended in order, then patched.
 class Output {
  public:
   virtual ~Output() = default;
+  // Before anything else; so many bytes will be appended.
+  virtual Status begin(uint64_t total_bytes) = 0;
   virtual Status append(std::span<const uint8_t> bytes) = 0;
   virtual Status write_at(uint64_t offset, std::span<const uint8_t> bytes) = 0;
-  virtual Status read_at(uint64_t offset, std::span<uint8_t> out) = 0;
-  virtual uint64_t written() const = 0;
 };
 
 class FileOutput : public Output {
  public:
   explicit FileOutput(AtomicFile& file) : file_(file) {}
+  Status begin(uint64_t total_bytes) override {
+    file_.announce(total_bytes);
+    return {};
+  }
   Status append(std::span<const uint8_t> bytes) override { return file_.write(bytes); }
   Status write_at(uint64_t offset, std::span<const uint8_t> bytes) override { return file_.write_at(offset, bytes); }
-  Status read_at(uint64_t offset, std::span<uint8_t> out) override { return file_.read_at(offset, out); }
-  uint64_t written() const override { return file_.written_bytes(); }
 
  private:
   AtomicFile& file_;
@@ -44,6 +46,10 @@ class FileOutput : public Output {
 
 class MemoryOutput : public Output {
  public:
+  Status begin(uint64_t total_bytes) override {
+    bytes_.reserve(total_bytes);
+    return {};
+  }
   Status append(std::span<const uint8_t> bytes) override {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
     return {};
@@ -52,21 +58,48 @@ class MemoryOutput : public Output {
     std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<ptrdiff_t>(offset));
     return {};
   }
-  Status read_at(uint64_t offset, std::span<uint8_t> out) override {
-    std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), out.size(), out.begin());
-    return {};
-  }
-  uint64_t written() const override { return bytes_.size(); }
   std::vector<uint8_t> take() { return std::move(bytes_); }
 
  private:
   std::vector<uint8_t> bytes_;
 };
 
+ByteSink sink_of(Hasher& hasher) {
+  return {&hasher, [](void* context, std::span<const uint8_t> bytes) -> Status {
+            static_cast<Hasher*>(context)->update(bytes);
+            return {};
+          }};
+}
+
+// Appends to an output and hashes what passes.
+class HashedOutput {
+ public:
+  explicit HashedOutput(Output& output) : output_(output) {}
+  Status append(std::span<const uint8_t> bytes) {
+    hasher_.update(bytes);
+    written_ += bytes.size();
+    return output_.append(bytes);
+  }
+  Status pad_to(uint64_t offset) { return sink().write_zeros(offset - written_); }
+  ByteSink sink() {
+    return {this, [](void* context, std::span<const uint8_t> bytes) { return static_cast<HashedOutput*>(context)->append(bytes); }};
+  }
+  Digest digest() const { return hasher_.finish(); }
+
+ private:
+  Output& output_;
+  Hasher hasher_;
+  uint64_t written_ = 0;
+};
+
 // The model's parameters as the storage plan's reader wants them.
 params::ParameterReader reader_of(const Contents& contents) {
   return {const_cast<Contents*>(&contents),
           [](void* context, size_t index, Array<uint8_t>& scratch) { return static_cast<const Contents*>(context)->read_parameter(index, scratch); }};
+}
+
+Result<std::vector<Digest>> digests_of(const Contents& contents) {
+  return contents.digests.size() == contents.storage.parameters.size() ? contents.digests : hash_parameters(contents);
 }
 
 // Of a Result whose value is not needed.
@@ -96,10 +129,13 @@ class Writer {
           .with_remedy("name the output .tar: a bundle holds any number");
     }
     TIFFIN_TRY(make_sections());
-    TIFFIN_ASSIGN_OR_RETURN(const Image image, lay_out());
-    TIFFIN_TRY(write_body(image, output));
-    TIFFIN_TRY(write_header(image, output));
-    return write_file_digest(image, output);
+    TIFFIN_ASSIGN_OR_RETURN(Image image, lay_out());
+    if (contents_.embed_params) TIFFIN_TRY(hash_weights());
+    add_header(image);
+    TIFFIN_TRY(output.begin(image.total_length));
+    HashedOutput hashed(output);
+    TIFFIN_TRY(write_body(image, hashed));
+    return output.write_at(image.header_offset + offsetof(tiffin_artifact_header, file_digest), hashed.digest().bytes);
   }
 
  private:
@@ -111,17 +147,16 @@ class Writer {
   abi::ManifestT described() const;
   ElfCode elf_code() const;
   Result<Image> lay_out();
-  Status write_body(const Image& image, Output& output);
-  Status write_weights_section(Output& output);
-  Status write_header(const Image& image, Output& output);
-  Status write_file_digest(const Image& image, Output& output);
+  Status hash_weights();
+  void add_header(Image& image) const;
+  Status write_body(const Image& image, HashedOutput& output);
+  Status write_weights_section(const ByteSink& sink);
 
   const Contents& contents_;
   const WriteOptions& options_;
   std::vector<Section> sections_;
   std::optional<params::StoragePlan> storage_;
-  Array<Digest> parameter_digests_;
-  tiffin_artifact_header header_{};
+  std::vector<Digest> parameter_digests_;
 };
 
 std::string code_name(const VariantCode& code, size_t index) { return (code.kind == TIFFIN_SECTION_CODE ? "code." : "ir.") + std::to_string(index); }
@@ -204,11 +239,7 @@ Status Writer::make_sections() {
   const std::vector<uint8_t> storage_bytes = serialize(contents_.storage);
   TIFFIN_ASSIGN_OR_RETURN(params::StoragePlan storage, params::StoragePlan::read(storage_bytes));
   storage_.emplace(std::move(storage));
-  if (contents_.digests.empty()) {
-    TIFFIN_ASSIGN_OR_RETURN(parameter_digests_, params::parameter_digests(*storage_, reader_of(contents_)));
-  } else if (!parameter_digests_.append(contents_.digests)) {
-    return error(Code::OutOfMemory, "no memory for %zu digests", contents_.digests.size());
-  }
+  TIFFIN_ASSIGN_OR_RETURN(parameter_digests_, digests_of(contents_));
   abi::ProgramT program = contents_.program;
   for (size_t i = 0; i < program.variants.size(); ++i) program.variants[i]->code_section = code_name(contents_.code[i], i);
 
@@ -242,16 +273,11 @@ ElfCode Writer::elf_code() const {
 // What `write` prints, as a member.
 template <class Write>
 Result<TextMember> text_member(std::string path, Write write) {
-  char* bytes = nullptr;
-  size_t length = 0;
-  FILE* stream = open_memstream(&bytes, &length);
-  if (stream == nullptr) return error(Code::OutOfMemory, "no memory for '%s'", path.c_str());
-  Status status = write(stream);
-  fclose(stream);
-  TextMember member{std::move(path), std::string(bytes, length)};
-  free(bytes);
-  if (!status.is_ok()) return status;
-  return member;
+  MemoryStream memory;
+  if (memory.stream == nullptr) return error(Code::OutOfMemory, "no memory for '%s'", path.c_str());
+  TIFFIN_TRY(write(memory.stream));
+  if (fflush(memory.stream) != 0) return error(Code::OutOfMemory, "no memory for '%s'", path.c_str());
+  return TextMember{std::move(path), std::string(memory.bytes, memory.size)};
 }
 
 // A bundle has its description as text, too: derived from its first three sections, so `verify` can compare them.
@@ -266,74 +292,54 @@ Result<Image> Writer::lay_out() {
   return lay_out_tar(sections_, texts);
 }
 
-Status pad_to(Output& output, uint64_t offset) {
-  static constexpr uint8_t kZeros[4096] = {};
-  while (output.written() < offset) {
-    const auto now = static_cast<size_t>(std::min<uint64_t>(sizeof(kZeros), offset - output.written()));
-    TIFFIN_TRY(output.append({kZeros, now}));
-  }
-  return {};
+Status Writer::write_weights_section(const ByteSink& sink) {
+  return params::write_weights(*storage_, parameter_digests_, reader_of(contents_), sink);
 }
 
-Status Writer::write_body(const Image& image, Output& output) {
-  bool weights_are_due = image.weights_offset != 0;
-  for (const Extent& extent : image.extents) {
-    if (weights_are_due && extent.offset > image.weights_offset) {
-      TIFFIN_TRY(pad_to(output, image.weights_offset));
-      TIFFIN_TRY(write_weights_section(output));
-      weights_are_due = false;
-    }
-    TIFFIN_TRY(pad_to(output, extent.offset));
-    TIFFIN_TRY(output.append(extent.bytes));
-  }
-  return {};
-}
-
-Status Writer::write_weights_section(Output& output) {
-  struct Hashing {
-    Output* output;
-    Hasher hasher;
-  } hashing{&output, {}};
-  const ByteSink sink{&hashing, [](void* context, std::span<const uint8_t> bytes) -> Status {
-                        auto* both = static_cast<Hashing*>(context);
-                        both->hasher.update(bytes);
-                        return both->output->append(bytes);
-                      }};
-  TIFFIN_TRY(params::write_weights(*storage_, parameter_digests_.span(), reader_of(contents_), sink));
-  const Digest digest = hashing.hasher.finish();
+// The header, which comes first, holds the digest of the weights, which come last: so they are made twice rather than read back from the file.
+Status Writer::hash_weights() {
+  Hasher hasher;
+  TIFFIN_TRY(write_weights_section(sink_of(hasher)));
+  const Digest digest = hasher.finish();
   std::copy(digest.bytes.begin(), digest.bytes.end(), sections_.back().entry.digest);
   return {};
 }
 
-Status Writer::write_header(const Image& image, Output& output) {
+// Header and table become one of the image's extents. The file digest stays zeros, as which it enters itself.
+void Writer::add_header(Image& image) const {
+  tiffin_artifact_header header{};
   constexpr uint8_t kMagic[8] = TIFFIN_MAGIC_BYTES;
-  memcpy(header_.magic, kMagic, sizeof(kMagic));
-  header_.format_major = TIFFIN_FORMAT_MAJOR;
-  header_.format_minor = TIFFIN_FORMAT_MINOR;
-  header_.abi = TIFFIN_ABI_VERSION;
-  header_.section_count = static_cast<uint32_t>(sections_.size());
-  header_.total_length = image.total_length;
+  memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.format_major = TIFFIN_FORMAT_MAJOR;
+  header.format_minor = TIFFIN_FORMAT_MINOR;
+  header.abi = TIFFIN_ABI_VERSION;
+  header.section_count = static_cast<uint32_t>(sections_.size());
+  header.total_length = image.total_length;
   std::vector<tiffin_section> table;
   for (const Section& section : sections_) table.push_back(section.entry);
   const Digest content = content_digest(table);
-  memcpy(header_.content_digest, content.bytes.data(), content.bytes.size());
-  const Digest digest = header_digest(header_, table);
-  memcpy(header_.header_digest, digest.bytes.data(), digest.bytes.size());
-  TIFFIN_TRY(output.write_at(image.header_offset, bytes_of_object(header_)));
-  return output.write_at(image.header_offset + sizeof(header_),
-                         {reinterpret_cast<const uint8_t*>(table.data()), table.size() * sizeof(tiffin_section)});
+  memcpy(header.content_digest, content.bytes.data(), content.bytes.size());
+  const Digest digest = header_digest(header, table);
+  memcpy(header.header_digest, digest.bytes.data(), digest.bytes.size());
+  Extent extent{image.header_offset, std::vector<uint8_t>(sizeof(header) + table.size() * sizeof(tiffin_section))};
+  memcpy(extent.bytes.data(), &header, sizeof(header));
+  memcpy(extent.bytes.data() + sizeof(header), table.data(), table.size() * sizeof(tiffin_section));
+  const auto is_before = [](const Extent& other, uint64_t offset) { return other.offset < offset; };
+  image.extents.insert(std::lower_bound(image.extents.begin(), image.extents.end(), extent.offset, is_before), std::move(extent));
 }
 
-Status Writer::write_file_digest(const Image& image, Output& output) {
-  Hasher hasher;
-  std::vector<uint8_t> chunk(1 << 20);
-  for (uint64_t at = 0; at < image.total_length; at += chunk.size()) {
-    chunk.resize(static_cast<size_t>(std::min<uint64_t>(chunk.size(), image.total_length - at)));
-    TIFFIN_TRY(output.read_at(at, chunk));
-    hasher.update(chunk);
+Status Writer::write_body(const Image& image, HashedOutput& output) {
+  bool weights_are_due = image.weights_offset != 0;
+  for (const Extent& extent : image.extents) {
+    if (weights_are_due && extent.offset > image.weights_offset) {
+      TIFFIN_TRY(output.pad_to(image.weights_offset));
+      TIFFIN_TRY(write_weights_section(output.sink()));
+      weights_are_due = false;
+    }
+    TIFFIN_TRY(output.pad_to(extent.offset));
+    TIFFIN_TRY(output.append(extent.bytes));
   }
-  const Digest digest = hasher.finish();
-  return output.write_at(image.header_offset + offsetof(tiffin_artifact_header, file_digest), digest.bytes);
+  return {};
 }
 
 bool ends_with(const std::string& text, const char* suffix) { return std::string_view(text).ends_with(suffix); }
@@ -373,8 +379,8 @@ Status write_params(const Contents& contents, const std::string& path) {
     return error(Code::InvalidArgument, "the parameter file '%s' has no known suffix: .safetensors, .params and .tfw are known", path.c_str());
   }
   TIFFIN_ASSIGN_OR_RETURN(params::StoragePlan plan, params::StoragePlan::read(serialize(contents.storage)));
-  TIFFIN_ASSIGN_OR_RETURN(Array<Digest> digests, params::parameter_digests(plan, reader_of(contents)));
-  return params::write_weights_file(path.c_str(), plan, digests.span(), reader_of(contents));
+  TIFFIN_ASSIGN_OR_RETURN(const std::vector<Digest> digests, digests_of(contents));
+  return params::write_weights_file(path.c_str(), plan, digests, reader_of(contents));
 }
 
 }  // namespace tiffin::artifact

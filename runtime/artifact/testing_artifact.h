@@ -249,24 +249,14 @@ class Builder {
     std::vector<tiffin_section> table(header.section_count);
     uint8_t* table_at = file.data() + TIFFIN_SO_HEADER_ADDRESS + sizeof(header);
     memcpy(table.data(), table_at, table.size() * sizeof(tiffin_section));
-    Hasher content;
     for (tiffin_section& section : table) {
       if (section.kind != TIFFIN_SECTION_CODE && section.offset + section.length <= file.size()) {
         memcpy(section.digest, digest_of({file.data() + section.offset, section.length}).bytes.data(), sizeof(section.digest));
       }
-      if (!is_content(section.kind)) continue;
-      content.update({reinterpret_cast<const uint8_t*>(&section.kind), 4});
-      content.update({reinterpret_cast<const uint8_t*>(section.name), sizeof(section.name)});
-      content.update_u64(section.length);
-      content.update(section.digest);
     }
-    memcpy(header.content_digest, content.finish().bytes.data(), sizeof(header.content_digest));
-    memset(header.header_digest, 0, sizeof(header.header_digest));
+    memcpy(header.content_digest, content_digest(table).bytes.data(), sizeof(header.content_digest));
     memset(header.file_digest, 0, sizeof(header.file_digest));
-    Hasher hasher;
-    hasher.update({reinterpret_cast<const uint8_t*>(&header), sizeof(header)});
-    hasher.update({reinterpret_cast<const uint8_t*>(table.data()), table.size() * sizeof(tiffin_section)});
-    memcpy(header.header_digest, hasher.finish().bytes.data(), sizeof(header.header_digest));
+    memcpy(header.header_digest, header_digest(header, table).bytes.data(), sizeof(header.header_digest));
     memcpy(file.data() + TIFFIN_SO_HEADER_ADDRESS, &header, sizeof(header));
     memcpy(table_at, table.data(), table.size() * sizeof(tiffin_section));
   }

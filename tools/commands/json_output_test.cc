@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "tools/commands/memory_stream.h"
+#include "base/memory_stream.h"
 
 namespace tiffin::tools {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/memory_stream.h"
 #include "runtime/host/clock.h"
 #include "tools/commands/byte_file.h"
-#include "tools/commands/memory_stream.h"
 
 namespace tiffin::tools {
 namespace {

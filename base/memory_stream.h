@@ -7,7 +7,7 @@
 
 #include "base/atomic_file.h"
 
-namespace tiffin::tools {
+namespace tiffin {
 
 struct MemoryStream {
   char* bytes = nullptr;
@@ -30,4 +30,4 @@ struct MemoryStream {
   }
 };
 
-}  // namespace tiffin::tools
+}  // namespace tiffin
