@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "compiler/graph/unsupported_list.h"
 #include "compiler/kernel/lower.h"
 #include "compiler/kernel/printer.h"
 #include "compiler/ops/infer.h"
@@ -56,17 +57,26 @@ class Planner {
   std::map<std::string, int> name_uses_;
 };
 
+// Branches that are left, and operators whose results have a shape that only running them tells. What merely reads such a result is not named.
 Status Planner::check_types() const {
+  graph::UnsupportedList faults;
+  const auto is_open = [this](ValueId value) { return value != kNone && !graph_.value(value).type.has_static_shape(); };
   for (const NodeId id : graph_.topological_order()) {
     const Node& node = graph_.node(id);
-    for (const ValueId output : node.outputs) {
-      if (output == kNone || graph_.value(output).type.has_static_shape()) continue;
-      return error(Code::UnsupportedOperator, "node '%s' (%s): its result '%s' has a shape that depends on computed values: %s", node.name.c_str(),
-                   std::string(graph::op_name(node.op)).c_str(), graph_.value(output).name.c_str(),
-                   graph::to_string(graph_.value(output).type).c_str());
+    const std::string op(graph::op_name(node.op));
+    const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), is_open);
+    const bool is_cause = output != node.outputs.end() && std::none_of(node.inputs.begin(), node.inputs.end(), is_open);
+    if (node.op != Op::If && !is_cause) continue;
+    const std::string what = node.op == Op::If                ? "If with a condition that is computed"
+                             : !kernel::has_lowering(node.op) ? op
+                                                              : op + " with a shape that depends on computed values";
+    std::string name = node.name;
+    for (const ValueId value : node.outputs) {
+      if (name.empty() && value != kNone) name = graph_.value(value).name;
     }
+    faults.add(what, "'" + name + "'");
   }
-  return {};
+  return faults.to_status();
 }
 
 // An output that is an input, a constant, a view, or listed twice becomes a copy with a buffer of its own.

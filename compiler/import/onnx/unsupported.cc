@@ -4,14 +4,8 @@
 #include "compiler/import/onnx/upgrade.h"
 
 namespace tiffin::import {
-namespace {
-
-constexpr size_t kMaxNamed = 100;  // nodes of one operator that are listed
-
-}  // namespace
-
 void Unsupported::add(const std::string& what, const NodeProto& node) {
-  nodes_[what].push_back(node.name.empty() ? "node " + std::to_string(node.position) : "'" + node.name + "'");
+  list_.add(what, node.name.empty() ? "node " + std::to_string(node.position) : "'" + node.name + "'");
 }
 
 void Unsupported::add_unknown(const GraphProto& graph) {
@@ -23,19 +17,6 @@ void Unsupported::add_unknown(const GraphProto& graph) {
       if (attribute.graph != nullptr) add_unknown(*attribute.graph);
     }
   }
-}
-
-Status Unsupported::to_status() const {
-  if (is_empty()) return {};
-  std::string list, names;
-  for (const auto& [what, nodes] : nodes_) {
-    list += (list.empty() ? "" : ", ") + what + " (" + std::to_string(nodes.size()) + (nodes.size() == 1 ? " node: " : " nodes: ");
-    for (size_t i = 0; i < nodes.size() && i < kMaxNamed; ++i) list += (i > 0 ? ", " : "") + nodes[i];
-    if (nodes.size() > kMaxNamed) list += " and " + std::to_string(nodes.size() - kMaxNamed) + " more";
-    list += ")";
-    names += what + '\0';
-  }
-  return error(Code::UnsupportedOperator, "operators that are not supported: %s", list.c_str()).with_details("operators", names);
 }
 
 }  // namespace tiffin::import
