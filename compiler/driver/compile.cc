@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/compile.h"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -24,6 +20,7 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/read_model.h"
 #include "compiler/driver/record_golden.h"
+#include "compiler/driver/staged_file.h"
 #include "compiler/kernel/printer.h"
 #include "compiler/plan/build_plan.h"
 
@@ -107,33 +104,14 @@ Status CompiledModule::export_params(const std::string& path) const {
   return artifact::write_params(state_->contents, path);
 }
 
-namespace {
-
-// Brings what was written so far to the disk, where it may not fit, under the temporary name.
-Status settle(AtomicFile& file, const std::string& path) {
-  TIFFIN_TRY(file.read_at(0, {}));  // flushes
-  const int descriptor = open(file.temporary_path(), O_RDONLY | O_CLOEXEC);
-  const int failed = descriptor >= 0 && fsync(descriptor) == 0 ? 0 : errno;
-  if (descriptor >= 0) close(descriptor);
-  if (failed != 0 && failed != EINVAL) return error(Code::Io, "cannot write '%s': %s", path.c_str(), strerror(failed));
-  return {};
-}
-
-}  // namespace
-
-// The library is the small file of the two, because the weights are not in it.
 Status CompiledModule::export_files(const std::string& library, const std::string& params) const {
   if (params.empty()) return export_library(library);
   TIFFIN_TRY(check_outputs({library, params}, state_->inputs));
-  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(library.c_str(), true));
-  {
-    TIFFIN_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
-                            artifact::artifact_bytes(state_->contents, {artifact::form_of(library), creation_time()}));
-    TIFFIN_TRY(file.write(bytes));
-  }
-  TIFFIN_TRY(settle(file, library));
-  TIFFIN_TRY(artifact::write_params(state_->contents, params));
-  return file.commit().with_context("'%s' is replaced already", params.c_str());
+  TIFFIN_ASSIGN_OR_RETURN(StagedFile library_file, StagedFile::create(library, true));
+  TIFFIN_ASSIGN_OR_RETURN(StagedFile params_file, StagedFile::create(params, false));
+  TIFFIN_TRY(export_library(library_file.staging()));
+  TIFFIN_TRY(export_params(params_file.staging()));
+  return StagedFile::publish(params_file, library_file);
 }
 
 Result<std::vector<std::pair<std::string, graph::Tensor>>> CompiledModule::params() const {

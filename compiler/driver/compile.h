@@ -56,8 +56,8 @@ class CompiledModule {
   // Writes the artifact atomically, a bundle where the path ends in .tar and a shared object otherwise: a failure or a kill leaves what was there
   // before. InvalidArgument for several variants in a shared object, and for a path that is the model's own or one that its tensors lie in.
   Status export_library(const std::string& path) const;
-  // Both, or export_library alone if `params` is "": the second file is complete before the first one is replaced, so that no failure of writing
-  // leaves a library beside parameters of another one. A process that is killed between the two renames does: that pair is ParamDigestMismatch.
+  // Both, or export_library alone if `params` is "". The files are complete before one of them is replaced, so no failure of writing leaves a library
+  // beside parameters of another one. A kill between the two renames can: that pair is ParamDigestMismatch.
   Status export_files(const std::string& library, const std::string& params) const;
   // The bytes that export_library writes: of a shared object if one variant was compiled, else of a bundle.
   Result<std::vector<uint8_t>> to_bytes() const;

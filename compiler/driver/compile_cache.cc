@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/atomic_file.h"
+#include "compiler/driver/staged_file.h"
 
 namespace tiffin::driver {
 namespace {
@@ -77,6 +78,7 @@ class OpenFile {
 struct StoredFile {
   uint64_t bytes = 0;
   Digest digest;
+  bool operator==(const StoredFile&) const = default;
 };
 
 // A copy on its way to its place.
@@ -138,12 +140,36 @@ bool has_content(const std::string& path, const StoredFile& expected) {
   return file.size() == static_cast<int64_t>(expected.bytes) && file.hash() == expected.digest;
 }
 
-// The outputs belong together: both are complete before one of them is replaced.
-Status commit_both(std::optional<Copy>& params, Copy& library) {
-  TIFFIN_TRY(library.file.read_at(0, {}));  // writes out what is still in memory
-  if (params.has_value()) TIFFIN_TRY(params->file.commit());
-  return library.file.commit();
-}
+// The outputs on their way out of the cache: one file, or two that are replaced together.
+class OutputCopies {
+ public:
+  // False when one of the cache's files cannot be read. Io for the outputs.
+  Result<bool> make(const OutputPaths& from, const OutputPaths& to) {
+    if (to.params.empty()) {
+      TIFFIN_ASSIGN_OR_RETURN(library_, copy_file(from.library, to.library, true));
+      return library_.has_value();
+    }
+    TIFFIN_ASSIGN_OR_RETURN(StagedFile library, StagedFile::create(to.library, true));
+    staged_library_.emplace(std::move(library));
+    TIFFIN_ASSIGN_OR_RETURN(StagedFile params, StagedFile::create(to.params, false));
+    staged_params_.emplace(std::move(params));
+    TIFFIN_ASSIGN_OR_RETURN(library_, copy_file(from.library, staged_library_->staging(), true));
+    TIFFIN_ASSIGN_OR_RETURN(params_, copy_file(from.params, staged_params_->staging(), false));
+    return library_.has_value() && params_.has_value();
+  }
+  StoredFile library() const { return library_->stored; }
+  StoredFile params() const { return params_.has_value() ? params_->stored : StoredFile(); }
+  Status publish() {
+    TIFFIN_TRY(library_->file.commit());
+    if (!params_.has_value()) return {};
+    TIFFIN_TRY(params_->file.commit());
+    return StagedFile::publish(*staged_params_, *staged_library_);
+  }
+
+ private:
+  std::optional<StagedFile> staged_library_, staged_params_;
+  std::optional<Copy> library_, params_;
+};
 
 Digest entry_digest(std::span<const uint8_t> bytes) {
   constexpr uint8_t kZeros[sizeof(EntryHeader::digest)] = {};
@@ -250,19 +276,13 @@ void CompileCache::remove_entry(const Digest& key, const OutputPaths& outputs) c
 Result<std::optional<CompileFacts>> CompileCache::fetch(const Digest& key, const OutputPaths& outputs) const {
   const std::optional<Entry> entry = read_entry(key);
   if (!entry.has_value()) return std::optional<CompileFacts>();
-  const auto matches = [](const std::optional<Copy>& copy, const StoredFile& expected) {
-    return copy.has_value() && copy->stored.bytes == expected.bytes && copy->stored.digest == expected.digest;
-  };
-  std::optional<Copy> library, params;
-  if (!outputs.params.empty()) {
-    TIFFIN_ASSIGN_OR_RETURN(params, copy_file(path_of(key, suffix_of(outputs.params)), outputs.params, false));
-  }
-  TIFFIN_ASSIGN_OR_RETURN(library, copy_file(path_of(key, library_suffix(outputs)), outputs.library, true));
-  if (!matches(library, entry->library) || (!outputs.params.empty() && !matches(params, entry->params))) {
+  OutputCopies copies;
+  TIFFIN_ASSIGN_OR_RETURN(const bool is_read, copies.make(paths_of(key, outputs), outputs));
+  if (!is_read || copies.library() != entry->library || (!outputs.params.empty() && copies.params() != entry->params)) {
     remove_entry(key, outputs);
     return std::optional<CompileFacts>();
   }
-  TIFFIN_TRY(commit_both(params, *library));
+  TIFFIN_TRY(copies.publish());
   mark_as_used(key);
   return std::optional<CompileFacts>(entry->facts);
 }
@@ -311,17 +331,14 @@ Status CompileCache::fill(const Digest& key, const CompiledModule& module, const
   TIFFIN_TRY(make_folder(folder_of(key)));
   const OutputPaths paths = paths_of(key, outputs);
   TIFFIN_TRY(module.export_files(paths.library, paths.params));
-  std::optional<Copy> library, params;
-  if (!paths.params.empty()) {
-    TIFFIN_ASSIGN_OR_RETURN(params, copy_file(paths.params, outputs.params, false));
-  }
-  TIFFIN_ASSIGN_OR_RETURN(library, copy_file(paths.library, outputs.library, true));
-  if (!library.has_value() || params.has_value() == paths.params.empty()) return cannot_read_back(paths.library);
+  OutputCopies copies;
+  TIFFIN_ASSIGN_OR_RETURN(const bool is_read, copies.make(paths, outputs));
+  if (!is_read) return cannot_read_back(paths.library);
   Entry entry;
   entry.facts = facts_of(module);
-  entry.library = library->stored;
-  if (params.has_value()) entry.params = params->stored;
-  TIFFIN_TRY(commit_both(params, *library));
+  entry.library = copies.library();
+  entry.params = copies.params();
+  TIFFIN_TRY(copies.publish());
   return write_entry(key, entry);
 }
 

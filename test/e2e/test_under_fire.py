@@ -127,6 +127,22 @@ def test_a_library_and_its_parameters_are_replaced_together(zoo, tiffin, tiffin_
     tiffin_run.ok("run", "m.so", "--params", pair[1], "--fill", "zeros", folder=tmp_path)
 
 
+def test_a_replaced_pair_keeps_its_permissions_and_links(zoo, tiffin, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/w.tfw").write_text("the old one")
+    (tmp_path / "elsewhere/w.tfw").chmod(0o640)
+    (tmp_path / "w.tfw").symlink_to("elsewhere/w.tfw")
+    words = ("compile", zoo["mlp"].path, "-o", "m.so", "--params-out", "w.tfw", "--quiet")
+    tiffin.ok(*words, folder=tmp_path)
+    assert (tmp_path / "w.tfw").is_symlink() and (tmp_path / "elsewhere/w.tfw").stat().st_mode & 0o777 == 0o640
+    assert os.access(tmp_path / "m.so", os.X_OK) and (tmp_path / "elsewhere/w.tfw").stat().st_size > 1000
+    (tmp_path / "w.tfw").unlink()
+    (tmp_path / "w.tfw").mkdir()
+    old = (tmp_path / "m.so").stat().st_ino
+    tiffin.fails("Io", *words, folder=tmp_path, mentions=("'w.tfw'", "folder"))
+    assert (tmp_path / "m.so").stat().st_ino == old, "half a pair was replaced"
+
+
 @pytest.fixture
 def tiny_disk(tmp_path):
     """A file system of 64 KiB."""
