@@ -104,6 +104,15 @@ Status Artifact::read(Source&& source, VerifyLevel level, const SignatureDemand*
     container_.check_copies();
     TIFFIN_TRY(container_.check_sections(level));
   }
+  return read_contents(level);
+}
+
+Status Artifact::read(Container&& container) {
+  container_ = std::move(container);
+  return read_contents(VerifyLevel::None);
+}
+
+Status Artifact::read_contents(VerifyLevel level) {
   TIFFIN_TRY(read_tables());
   TIFFIN_TRY(place_attachments(level));
   TIFFIN_TRY(check_program(*program_, storage_plan_.table(), container_));

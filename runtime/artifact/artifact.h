@@ -32,6 +32,8 @@ class Artifact {
   // The same in place, on an artifact that holds nothing yet.
   Artifact() = default;
   Status read(Source&& source, VerifyLevel level, const SignatureDemand* demand);
+  // What follows the container, of one that is open already; nothing is hashed. Whoever borrowed from the container has finished.
+  Status read(Container&& container);
 
   const Container& container() const { return container_; }
   const abi::Program& program() const { return *program_; }
@@ -46,6 +48,7 @@ class Artifact {
   const abi::Variant& first_variant() const { return *program_->variants()->Get(0); }
 
  private:
+  Status read_contents(VerifyLevel level);
   Status read_tables();
   Status place_attachments(VerifyLevel level);
   Status check_weights() const;

@@ -30,12 +30,19 @@ Status Container::place_attachment(std::string_view section_name, std::string_vi
   return {};
 }
 
-Result<std::span<const uint8_t>> Container::read_member(const char* path, Arena& arena) {
-  TIFFIN_ASSIGN_OR_RETURN(const Members::Place place, members_.find(source_, path));
+Result<std::span<const uint8_t>> Container::read_member(const char* path, Arena& arena) const {
+  Source own;
+  Members::Place place;
+  if (source_.is_folder()) {
+    TIFFIN_ASSIGN_OR_RETURN(own, source_.open_file(path));
+    place = {&own, 0, own.size()};
+  } else {
+    TIFFIN_ASSIGN_OR_RETURN(place, members_.find_packed(source_, path));
+    place.source = &source_;
+  }
   auto* bytes = static_cast<uint8_t*>(arena.allocate_bytes(static_cast<size_t>(place.bytes)));
   if (bytes == nullptr) return error(Code::OutOfMemory, "no memory for the %" PRIu64 " bytes of '%s'", place.bytes, path);
-  const Source& file = place.source != nullptr ? *place.source : source_;
-  TIFFIN_TRY(file.read(place.offset, {bytes, static_cast<size_t>(place.bytes)}));
+  TIFFIN_TRY(place.source->read(place.offset, {bytes, static_cast<size_t>(place.bytes)}));
   return std::span<const uint8_t>{bytes, static_cast<size_t>(place.bytes)};
 }
 

@@ -71,7 +71,7 @@ class Container {
   Status place_attachment(std::string_view section, std::string_view file_name);
 
   // The bytes of a bundle's member that is no section, in `arena`; NotAnArtifact when there is none, Io, OutOfMemory.
-  Result<std::span<const uint8_t>> read_member(const char* path, Arena& arena);
+  Result<std::span<const uint8_t>> read_member(const char* path, Arena& arena) const;
 
   // Hash what is in the file now; a file digest only where there is one. Io, Truncated.
   Result<Digest> hash_section(const Section& section) const;

@@ -176,7 +176,10 @@ Result<Members::Place> Members::open_file(const Source& folder, const char* path
 }
 
 Result<Members::Place> Members::find(const Source& source, const char* path) {
-  if (source.is_folder()) return open_file(source, path);
+  return source.is_folder() ? open_file(source, path) : find_packed(source, path);
+}
+
+Result<Members::Place> Members::find_packed(const Source& source, const char* path) const {
   for (size_t i = 0; i < entry_count_; ++i) {
     if (strcmp(entries_[i].path, path) == 0) return Place{nullptr, entries_[i].offset, entries_[i].bytes};
   }

@@ -30,6 +30,8 @@ class Members {
 
   // The member of that path, NUL terminated. NotAnArtifact when there is none, Io.
   Result<Place> find(const Source& source, const char* path);
+  // The same in an archive.
+  Result<Place> find_packed(const Source& source, const char* path) const;
 
  private:
   struct Entry {

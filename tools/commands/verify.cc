@@ -10,7 +10,6 @@
 #include "tools/commands/byte_file.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/json_output.h"
-#include "tools/commands/open_artifact.h"
 #include "tools/commands/signature.h"
 #include "tools/commands/verify_golden.h"
 #include "tools/commands/verify_params.h"
@@ -98,18 +97,18 @@ Status verify_all(const Arguments& arguments, Verdict& verdict) {
   TIFFIN_TRY(check_signature(arguments, container, verdict));
   const bool sections_hold = verdict.failed_count == 0 || (verdict.failed_count == 1 && verdict.is_rewritten);
   if (!sections_hold) return {};
-  Result<runtime::Artifact> artifact = open_artifact(arguments.file, runtime::VerifyLevel::None);
-  if (!artifact.has_value()) return note(verdict, "contents", artifact.take_error());
-  for (const runtime::Section& section : artifact->container().sections()) {
-    if (is_attachment(section.kind)) TIFFIN_TRY(note(verdict, section.name, artifact->container().check_section(section)));
+  runtime::Artifact artifact;
+  if (Status status = artifact.read(std::move(container)); !status.is_ok()) return note(verdict, "contents", std::move(status));
+  for (const runtime::Section& section : artifact.container().sections()) {
+    if (is_attachment(section.kind)) TIFFIN_TRY(note(verdict, section.name, artifact.container().check_section(section)));
   }
-  TIFFIN_TRY(note(verdict, "texts", verify_texts(*artifact, container)));
+  TIFFIN_TRY(note(verdict, "texts", verify_texts(artifact)));
   if (arguments.params != nullptr) {
     const size_t before = verdict.failed_count;
-    TIFFIN_TRY(note(verdict, "params", verify_params(*artifact, arguments.params, arguments.new_weights)));
+    TIFFIN_TRY(note(verdict, "params", verify_params(artifact, arguments.params, arguments.new_weights)));
     if (verdict.failed_count > before) return {};
   }
-  return check_golden(arguments, *artifact, verdict);
+  return check_golden(arguments, artifact, verdict);
 }
 
 Status print_json(const Verdict& verdict) {

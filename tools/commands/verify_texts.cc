@@ -2,41 +2,33 @@
 #include "tools/commands/verify_texts.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "abi/version.h"
 #include "base/artifact_layout.h"
 #include "base/description/describe.h"
+#include "base/memory_stream.h"
 
 namespace tiffin::tools {
 namespace {
 
 using WriteText = Status (*)(FILE*, const ArtifactTables&);
 
-Status compare(runtime::Container& container, const char* path, const ArtifactTables& tables, WriteText write) {
-  char* expected = nullptr;
-  size_t length = 0;
-  FILE* stream = open_memstream(&expected, &length);
-  if (stream == nullptr) return error(Code::OutOfMemory, "no memory for '%s'", path);
-  Status status = write(stream, tables);
-  fclose(stream);
+Status compare(const runtime::Container& container, const char* path, const ArtifactTables& tables, WriteText write) {
+  MemoryStream expected;
+  if (expected.stream == nullptr) return error(Code::OutOfMemory, "no memory for '%s'", path);
+  TIFFIN_TRY(write(expected.stream, tables));
+  if (fflush(expected.stream) != 0) return error(Code::OutOfMemory, "no memory for '%s'", path);
   runtime::Arena arena;
-  if (status.is_ok()) {
-    Result<std::span<const uint8_t>> actual = container.read_member(path, arena);
-    if (!actual.has_value()) {
-      status = actual.take_error();
-    } else if (actual->size() != length || memcmp(actual->data(), expected, length) != 0) {
-      status = error(Code::DigestMismatch, "'%s': member '%s' does not say what the sections say", container.source().name(), path);
-    }
-  }
-  free(expected);
-  return status;
+  TIFFIN_ASSIGN_OR_RETURN(const auto actual, container.read_member(path, arena));
+  if (actual.size() == expected.size && memcmp(actual.data(), expected.bytes, expected.size) == 0) return {};
+  return error(Code::DigestMismatch, "'%s': member '%s' does not say what the sections say", container.source().name(), path);
 }
 
 }  // namespace
 
-Status verify_texts(const runtime::Artifact& artifact, runtime::Container& container) {
+Status verify_texts(const runtime::Artifact& artifact) {
+  const runtime::Container& container = artifact.container();
   if (!container.is_bundle()) return {};
   const ArtifactTables tables{&artifact.manifest(), &artifact.program(), &artifact.storage_plan().table()};
   // Another version may have written them with more keys or fewer.

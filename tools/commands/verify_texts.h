@@ -7,6 +7,6 @@
 namespace tiffin::tools {
 
 // DigestMismatch naming the member that differs, NotAnArtifact when it is absent, Io, OutOfMemory. Ok for a shared object, which has none.
-Status verify_texts(const runtime::Artifact& artifact, runtime::Container& container);
+Status verify_texts(const runtime::Artifact& artifact);
 
 }  // namespace tiffin::tools
