@@ -181,3 +181,9 @@ def test_failures_are_not_kept(tiffin, tmp_path):
         tiffin.fails("InvalidModel", "compile", tmp_path / "broken.onnx", "-o", tmp_path / "m.so", "--cache", tmp_path / "cache")
     tiffin.fails("Io", "compile", tmp_path / "absent.onnx", "-o", tmp_path / "m.so", "--cache", tmp_path / "cache", mentions=("absent.onnx",))
     assert entries(tmp_path) == []
+
+
+def test_a_cache_that_cannot_be_written(tiffin, zoo, tmp_path):
+    words = ("compile", zoo["mlp"].path, "-o", tmp_path / "m.so", "--cache", "/proc")
+    assert json.loads(tiffin.ok(*words, "--json"))["cache"].startswith("not stored: ") and (tmp_path / "m.so").exists()
+    tiffin.fails("Strict", *words, "--strict", mentions=("'/proc'", "remedy: "))

@@ -113,3 +113,7 @@ def test_a_delta_does_not_replace_what_it_is_made_of(sets, tiffin, tmp_path):
         assert (tmp_path / name).read_bytes() == (sets / name).read_bytes()
     tiffin.ok("params", "delta", tmp_path / "old.tfw", tmp_path / "new.tfw", "-o", tmp_path / "d.tfw")
     tiffin.fails("InvalidArgument", "params", "apply", tmp_path / "old.tfw", tmp_path / "d.tfw", "-o", tmp_path / "d.tfw", mentions=("two files",))
+
+
+def test_a_delta_is_no_set_of_parameters(sets, tiffin_run):
+    tiffin_run.fails("InvalidParams", "params", "list", sets / "d", mentions=("delta", "tiffin params apply"))
