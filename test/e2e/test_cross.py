@@ -3,6 +3,7 @@
 
 TIFFIN_CROSS_BIN: the folder of that program; CTest builds it beforehand (preset aarch64).
 """
+import json
 import os
 import platform
 import shutil
@@ -22,9 +23,9 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the test
 class Emulated(program.Program):
     """An executable of another machine."""
 
-    def run(self, *words, folder=None, cpu="cortex-a72"):
+    def run(self, *words, folder=None, cpu="cortex-a72", page_bytes=4096):
         emulator = program.Program(shutil.which("qemu-aarch64") or "qemu-aarch64")
-        return emulator.run("-cpu", cpu, "-L", SYSTEM_ROOT, self.path, *words, folder=folder)
+        return emulator.run("-cpu", cpu, "-p", page_bytes, "-L", SYSTEM_ROOT, self.path, *words, folder=folder)
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +99,14 @@ def test_damage_is_found_there(artifact_of, tiffin_arm, tmp_path):
     content[len(content) // 2] ^= 1
     (tmp_path / "flipped.so").write_bytes(content)
     assert tiffin_arm.run("verify", tmp_path / "flipped.so").returncode == 1
+
+
+@pytest.mark.parametrize("page_bytes", [4096, 16384, 65536])
+def test_machines_with_pages_of_every_size(page_bytes, zoo, portable, artifact_of, tiffin, tiffin_arm, tmp_path):
+    """Code and weights are mapped in place, from a file of each kind."""
+    tiffin.ok("compile", zoo["mlp"].path, "-o", tmp_path / "thin.so", "--params-out", tmp_path / "w.tfw", "--quiet", *AARCH64)
+    for words in ((portable("mlp"),), (artifact_of("mlp", *AARCH64),), (tmp_path / "thin.so", "--params", tmp_path / "w.tfw")):
+        done = tiffin_arm.run("run", *words, "--fill", "ones", "--strict", "--json", page_bytes=page_bytes)
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)["report"]
+        assert report["copied_bytes"] == report["repacked_bytes"] == 0 and not report["fallbacks"], report
