@@ -13,7 +13,7 @@ namespace {
 // Texts that are read after CLI11 is done, because their errors are ours.
 struct RawWords {
   std::vector<std::string> targets, dims, input_shapes;
-  std::string params = "embed", cache_size;
+  std::string params, cache_size;
   bool portable = false;
 };
 
@@ -73,7 +73,11 @@ Status read_raw_words(const RawWords& raw, CompileWords* words) {
     if (raw.targets.empty()) words->options.targets.clear();
     words->options.targets.insert(words->options.targets.end(), std::begin(kPortableTargets), std::end(kPortableTargets));
   }
-  words->options.embed_params = raw.params == "embed" && words->params_out.empty();
+  if (raw.params == "embed" && !words->params_out.empty()) {
+    return error(Code::InvalidArgument, "--params embed and --params-out '%s' contradict each other", words->params_out.c_str())
+        .with_remedy("leave one of them out: --params-out puts the weights beside the artifact instead of into it");
+  }
+  words->options.embed_params = raw.params != "external" && words->params_out.empty();
   for (const std::string& word : raw.dims) TIFFIN_TRY(add_dim(word, &words->options));
   for (const std::string& word : raw.input_shapes) TIFFIN_TRY(add_input_shape(word, &words->options));
   if (words->options.targets.size() > 1 && !words->output.ends_with(".tar")) {
