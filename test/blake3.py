@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 HEADER_BYTES, SECTION_BYTES = 160, 112
-HEADER_DIGEST, FILE_DIGEST, DIGEST_BYTES = 64, 96, 32  # fields of tiffin_artifact_header
+CONTENT_DIGEST, HEADER_DIGEST, FILE_DIGEST, DIGEST_BYTES = 32, 64, 96, 32  # fields of tiffin_artifact_header
 STATE_BYTES = 4096  # more than blake3_hasher takes
 
 
@@ -35,3 +35,12 @@ def repair_header(content, at, section_count):
     head = bytearray(content[at:at + HEADER_BYTES + section_count * SECTION_BYTES])
     head[HEADER_DIGEST:FILE_DIGEST + DIGEST_BYTES] = bytes(2 * DIGEST_BYTES)
     content[at + HEADER_DIGEST:at + FILE_DIGEST] = blake3(head)
+
+
+def content_digest(content, at, section_count):
+    """Writes the content digest into the header at `at`: kind, name, length and digest of all sections but `created` and the signature."""
+    rows = [at + HEADER_BYTES + SECTION_BYTES * index for index in range(section_count)]
+    kinds = {row: int.from_bytes(content[row:row + 4], "little") for row in rows}
+    told = [content[row:row + 4] + content[row + 16:row + 48] + content[row + 56:row + 64] + content[row + 80:row + 112]
+            for row in rows if kinds[row] not in (8, 9)]
+    content[at + CONTENT_DIGEST:at + HEADER_DIGEST] = blake3(b"".join(told))

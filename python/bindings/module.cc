@@ -109,10 +109,21 @@ nb::dict get_params(const LoadedModule& self) {
 nb::dict to_dict(const Module& module, const runtime::LoadReport& report) {
   nb::list fallbacks;
   for (const char* text : report.fallbacks()) fallbacks.append(to_text(text));
+  nb::list variants;
+  for (const runtime::VariantChoice& choice : module.report().variants) {
+    nb::list reasons;
+    if (choice.reason[0] != 0) reasons.append(to_text(choice.reason));
+    nb::dict row;
+    row["target"] = to_text(choice.target);
+    row["chosen"] = choice.reason[0] == 0;
+    row["reasons"] = reasons;
+    variants.append(row);
+  }
   nb::dict phases;
   for (const runtime::LoadPhase& phase : report.phases()) phases[phase.name] = static_cast<double>(phase.ns) * 1e-6;
   nb::dict out;
   out["variant"] = to_text(runtime::view(module.variant().target()));
+  out["variants"] = variants;
   out["fallbacks"] = fallbacks;
   out["mapped_bytes"] = report.mapped_bytes;
   out["copied_bytes"] = report.copied_bytes;

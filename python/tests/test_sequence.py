@@ -45,7 +45,8 @@ def test_lists_what_a_module_has(library, gmod):
     assert gmod.get_input_info() == ({"data": (1, 8)}, {"data": "float32"})
     assert gmod.get_output_info() == ({"y": (1, 4)}, {"y": "float32"})
     assert tiffin.GraphModule(gmod) is gmod and isinstance(gmod, tiffin.GraphModule)
-    assert set(gmod.report) == {"variant", "fallbacks", "mapped_bytes", "copied_bytes", "repacked_bytes", "phases_ms"}
+    assert set(gmod.report) == {"variant", "variants", "fallbacks", "mapped_bytes", "copied_bytes", "repacked_bytes", "phases_ms"}
+    assert gmod.report["variants"] == [{"target": gmod.report["variant"], "chosen": True, "reasons": []}]
 
 
 def test_other_entry_names_and_threads(dense, x):

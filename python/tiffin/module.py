@@ -95,7 +95,7 @@ class Module:
 
     @property
     def report(self) -> Dict[str, Any]:
-        """What loading did: variant, fallbacks, mapped_bytes, copied_bytes, repacked_bytes, phases_ms."""
+        """What loading did: variant, variants (each with chosen and reasons), fallbacks, mapped_bytes, copied_bytes, repacked_bytes, phases_ms."""
         return self._loaded().report()
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -35,6 +35,9 @@ class Artifact {
   // What follows the container, of one that is open already; nothing is hashed. Whoever borrowed from the container has finished.
   Status read(Container&& container);
 
+  // Container::read_past, and then whatever tables can be read: for answering questions about a file that does not load.
+  Status read_past(Source&& source, Obstacles& obstacles);
+
   const Container& container() const { return container_; }
   const abi::Program& program() const { return *program_; }
   const abi::Manifest& manifest() const { return *manifest_; }

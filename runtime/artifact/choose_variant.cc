@@ -22,18 +22,6 @@ size_t count_missing(const abi::Variant& variant, const Machine& machine) {
   return count;
 }
 
-// A larger rank is a better variant. A superset of features always has the larger one.
-size_t rank_of(const abi::Variant& variant) {
-  if (is_data(variant)) return 0;
-  size_t width = 0;
-  for (const flatbuffers::String* feature : *variant.features()) {
-    const std::string_view name = view(feature);
-    const size_t own = name == "avx512f" || name == "sve2" ? 3 : name == "avx2" || name == "sve" ? 2 : name == "avx" ? 1 : 0;
-    if (own > width) width = own;
-  }
-  return (width << 32) + variant.features()->size() + 1;
-}
-
 Status missing_features(const char* what, const abi::Variant& variant, const Machine& machine) {
   Text missing, keys;
   for (const flatbuffers::String* feature : *variant.features()) {
@@ -88,6 +76,17 @@ Machine this_machine() {
   return machine;
 }
 
+size_t rank_variant(const abi::Variant& variant) {
+  if (is_data(variant)) return 0;
+  size_t width = 0;
+  for (const flatbuffers::String* feature : *variant.features()) {
+    const std::string_view name = view(feature);
+    const size_t own = name == "avx512f" || name == "sve2" ? 3 : name == "avx2" || name == "sve" ? 2 : name == "avx" ? 1 : 0;
+    if (own > width) width = own;
+  }
+  return (width << 32) + variant.features()->size() + 1;
+}
+
 Status judge_variant(const Artifact& artifact, const abi::Variant& variant, const Machine& machine) {
   return judge(variant.target()->c_str(), artifact, variant, machine);
 }
@@ -97,31 +96,12 @@ size_t find_best_variant(const Artifact& artifact, const Machine& machine) {
   size_t best = SIZE_MAX, best_rank = 0;
   for (uint32_t i = 0; i < variants.size(); ++i) {
     const abi::Variant& variant = *variants.Get(i);
-    if (best != SIZE_MAX && rank_of(variant) <= best_rank) continue;
+    if (best != SIZE_MAX && rank_variant(variant) <= best_rank) continue;
     if (!judge_variant(artifact, variant, machine).is_ok()) continue;
     best = i;
-    best_rank = rank_of(variant);
+    best_rank = rank_variant(variant);
   }
   return best;
-}
-
-void explain_variant(const Artifact& artifact, size_t index, size_t best, const Machine& machine, Text& out) {
-  if (index == best) return;
-  const auto& variants = *artifact.program().variants();
-  const abi::Variant& variant = *variants.Get(static_cast<uint32_t>(index));
-  const Status verdict = judge_variant(artifact, variant, machine);
-  if (!verdict.is_ok()) {
-    out.add_format("%s", verdict.message());
-    return;
-  }
-  const abi::Variant& chosen = *variants.Get(static_cast<uint32_t>(best));
-  if (is_data(variant)) {
-    out.add_format("it runs there as well, but its kernels are data that is interpreted, and '%s' is code", chosen.target()->c_str());
-  } else if (rank_of(variant) == rank_of(chosen)) {
-    out.add_format("it runs there as well, but '%s' asks for as much and comes first", chosen.target()->c_str());
-  } else {
-    out.add_format("it runs there as well, but '%s' uses more of what the CPU can do", chosen.target()->c_str());
-  }
 }
 
 Result<const abi::Variant*> choose_variant(const Artifact& artifact, const Machine& machine) {

@@ -26,8 +26,11 @@ Machine this_machine();
 // that is missing (`features` of its details), NotTrusted for code where none may run. Messages begin with the variant's target.
 Status judge_variant(const Artifact& artifact, const abi::Variant& variant, const Machine& machine);
 
-// Position of the best variant that the machine can run: code before data, wider vectors before narrower ones, then the one that uses more
-// features, then the first. SIZE_MAX when there is none.
+// A larger rank is a better variant: code before data, wider vectors before narrower ones, then the one that uses more features. A superset of
+// features always has the larger one.
+size_t rank_variant(const abi::Variant& variant);
+
+// Position of the best variant that the machine can run, of equal ranks the first. SIZE_MAX when there is none.
 size_t find_best_variant(const Artifact& artifact, const Machine& machine);
 
 // Why variant `index` is not `best`, which find_best_variant gave; nothing for the best itself.

@@ -89,18 +89,18 @@ Status Container::check_completeness() const {
   return error(Code::Truncated, "'%s' has %" PRIu64 " bytes, its header says %" PRIu64, source_.name(), size, total);
 }
 
-Status Container::check_version() const {
-  if (header_.format_major != TIFFIN_FORMAT_MAJOR) {
-    const Code code = header_.format_major > TIFFIN_FORMAT_MAJOR ? Code::FormatTooNew : Code::FormatTooOld;
-    return error(code, "'%s' has format %u.%u, this runtime reads format %u", source_.name(), header_.format_major, header_.format_minor,
-                 TIFFIN_FORMAT_MAJOR)
-        .with_detail("file", source_.name());
-  }
-  if (header_.abi != TIFFIN_ABI_VERSION) {
-    return error(Code::AbiMismatch, "'%s' has ABI %u, this runtime has ABI %u", source_.name(), header_.abi, TIFFIN_ABI_VERSION)
-        .with_detail("file", source_.name());
-  }
-  return {};
+Status Container::check_format() const {
+  if (header_.format_major == TIFFIN_FORMAT_MAJOR) return {};
+  const Code code = header_.format_major > TIFFIN_FORMAT_MAJOR ? Code::FormatTooNew : Code::FormatTooOld;
+  return error(code, "'%s' has format %u.%u, this runtime reads format %u", source_.name(), header_.format_major, header_.format_minor,
+               TIFFIN_FORMAT_MAJOR)
+      .with_detail("file", source_.name());
+}
+
+Status Container::check_abi() const {
+  if (header_.abi == TIFFIN_ABI_VERSION) return {};
+  return error(Code::AbiMismatch, "'%s' has ABI %u, this runtime has ABI %u", source_.name(), header_.abi, TIFFIN_ABI_VERSION)
+      .with_detail("file", source_.name());
 }
 
 Status Container::check_header_digests(std::span<const tiffin_section> table) const {
@@ -183,13 +183,8 @@ Status Container::check_sections(VerifyLevel level) const {
   return {};
 }
 
-Status Container::read(Source&& source, VerifyLevel level) {
-  source_ = std::move(source);
-  TIFFIN_TRY(read_header());
-  TIFFIN_TRY(check_version());
-  TIFFIN_TRY(check_completeness());
-  TIFFIN_TRY(read_table());
-  TIFFIN_TRY(check_sections(level));
+// Unknown sections are passed over, unless the file cannot be understood without them.
+Status Container::check_kinds() const {
   for (const Section& section : sections_) {
     const bool is_known = section.kind >= TIFFIN_SECTION_MANIFEST && section.kind <= TIFFIN_SECTION_SOURCE;
     if (is_known || !section.is_required) continue;
@@ -197,6 +192,17 @@ Status Container::read(Source&& source, VerifyLevel level) {
                  source_.name(), section.name.data(), section.kind, TIFFIN_FORMAT_MAJOR, TIFFIN_FORMAT_MINOR);
   }
   return {};
+}
+
+Status Container::read(Source&& source, VerifyLevel level) {
+  source_ = std::move(source);
+  TIFFIN_TRY(read_header());
+  TIFFIN_TRY(check_format());
+  TIFFIN_TRY(check_abi());
+  TIFFIN_TRY(check_completeness());
+  TIFFIN_TRY(read_table());
+  TIFFIN_TRY(check_sections(level));
+  return check_kinds();
 }
 
 Result<Container> Container::open(Source source, VerifyLevel level) {

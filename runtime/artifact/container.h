@@ -35,6 +35,17 @@ struct Section {
 // How much is hashed when an artifact is opened. The header and its table are always checked.
 enum class VerifyLevel : uint8_t { None, Code, All };  // Code: all sections but weights and golden cases
 
+// What keeps a file from being loaded though it can be read: of these there may be several at once.
+struct Obstacles {
+  static constexpr size_t kMax = 4;
+  Status list[kMax];
+  size_t count = 0;
+  // No effect for a success.
+  void add(Status status) {
+    if (!status.is_ok() && count < kMax) list[count++] = std::move(status);
+  }
+};
+
 class Container {
  public:
   // The checks of docs/architecture/artifact_format.md up to the digests, in their order. Takes the source over.
@@ -43,6 +54,9 @@ class Container {
   // The same in place, on a container that holds nothing yet.
   Container() = default;
   Status read(Source&& source, VerifyLevel level);
+  // For questions: as read with VerifyLevel::None, but another version, a missing end and sections that nobody here understands are put down as
+  // obstacles, and reading goes on. Fails where there is nothing to read on with.
+  Status read_past(Source&& source, Obstacles& obstacles);
 
   const Source& source() const { return source_; }
   // Where the section's bytes are read from.
@@ -102,7 +116,9 @@ class Container {
   Status check_completeness() const;
   Status place(Section& section, const tiffin_section& entry, const char* name);
   Status place_member(Section& section, std::string_view member_name);
-  Status check_version() const;
+  Status check_format() const;
+  Status check_abi() const;
+  Status check_kinds() const;
   Status read_table();
   Status check_header_digests(std::span<const tiffin_section> table) const;
   Result<Section> read_entry(const tiffin_section& entry);

@@ -53,6 +53,7 @@ Status check_index(const char* what, size_t index, size_t count) {
 
 void write_report(const Module& module, const LoadReport& report, tiffin_report* out_report) {
   static_assert(sizeof(tiffin_report_phase) == sizeof(LoadPhase) && offsetof(tiffin_report_phase, ns) == offsetof(LoadPhase, ns));
+  static_assert(sizeof(tiffin_report_variant) == sizeof(VariantChoice) && offsetof(tiffin_report_variant, reason) == offsetof(VariantChoice, reason));
   tiffin_report value{};
   value.variant = module.variant().target()->c_str();
   value.mapped_bytes = report.mapped_bytes;
@@ -62,6 +63,9 @@ void write_report(const Module& module, const LoadReport& report, tiffin_report*
   value.fallbacks = report.fallback_texts;
   value.phase_count = report.phases().size();
   value.phases = reinterpret_cast<const tiffin_report_phase*>(report.phase_rows);
+  const std::span<const VariantChoice> variants = module.report().variants;
+  value.variant_count = variants.size();
+  value.variants = reinterpret_cast<const tiffin_report_variant*>(variants.data());
   write_struct(out_report, value);
 }
 

@@ -174,6 +174,9 @@ TEST_F(CApi, WritesNoMoreThanTheCallersStructure) {
   ASSERT_EQ(code_of(tiffin_executor_get_report(executor_, &report)), "Ok");
   EXPECT_GE(report.fallback_count, 1u);  // the code is copied from memory, and the weights if malloc put them so
   EXPECT_GE(report.phase_count, 3u);
+  ASSERT_EQ(report.variant_count, 1u);
+  EXPECT_STREQ(report.variants[0].target, "llvm -mcpu=generic");
+  EXPECT_STREQ(report.variants[0].reason, "");
 }
 
 #if defined(TIFFIN_COUNTS_ALLOCATIONS)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core library reads shared objects alone: a bundle, packed or unpacked, and an artifact within an executable are declined by name.
+#include "runtime/artifact/choose_variant.h"
 #include "runtime/artifact/container.h"
 
 namespace tiffin::runtime {
@@ -19,6 +20,9 @@ Result<Members::Place> Members::find(const Source& source, const char*) { return
 // Members::read has declined before either is reached.
 Status Container::place_member(Section&, std::string_view) { return {}; }
 Status Container::place_attachment(std::string_view, std::string_view) { return {}; }
+
+// A shared object has one variant, the one that runs.
+void explain_variant(const Artifact&, size_t, size_t, const Machine&, Text&) {}
 
 Status Container::enter_program() {
   return error(Code::NotAnArtifact, "'%s' is an executable around an artifact, and the core runtime reads shared objects", source_.name())

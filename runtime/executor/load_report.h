@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loading and binding did: where the bytes went, how long it took, and every fallback that was taken.
+// What loading and binding did: where the bytes went, how long it took, which variant runs and why no other, and every
+// fallback that was taken.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,12 @@ namespace tiffin::runtime {
 struct LoadPhase {
   const char* name;
   uint64_t ns;
+};
+
+// A variant of the artifact, and why it is not the one that runs; "" for the one that is.
+struct VariantChoice {
+  const char* target;
+  const char* reason;
 };
 
 struct LoadReport {
@@ -23,11 +30,15 @@ struct LoadReport {
   int fallback_count = 0;
   LoadPhase phase_rows[kMaxPhases] = {};
   int phase_count = 0;
+  std::span<const VariantChoice> variants;  // every one; they live as long as the module
 
   std::span<const char* const> fallbacks() const { return {fallback_texts, static_cast<size_t>(fallback_count)}; }
   std::span<const LoadPhase> phases() const { return {phase_rows, static_cast<size_t>(phase_count)}; }
-  // `text` is static.
+  // `text` is static, and stands in the report once however often it is added.
   void add_fallback(const char* text) {
+    for (const char* known : fallbacks()) {
+      if (known == text) return;
+    }
     if (fallback_count < kMaxFallbacks) fallback_texts[fallback_count++] = text;
   }
   void add_phase(const char* name, uint64_t ns) {

@@ -70,6 +70,7 @@ class Module : public Counted {
 
  private:
   Status prepare(const LoadOptions& options);
+  Status choose(const LoadOptions& options);
   Status load_code(const LoadOptions& options);
   Status load_kernels();
   Status load_constants(const LoadOptions& options);

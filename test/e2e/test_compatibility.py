@@ -4,13 +4,14 @@
 test/fixtures/VERSION is what that version wrote (scripts/make_fixtures).
 """
 import gzip
+import json
 import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from blake3 import repair_header
+from blake3 import HEADER_BYTES, SECTION_BYTES, content_digest, repair_header
 from program import assert_close
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
@@ -18,6 +19,7 @@ VERSIONS = sorted(path.name for path in FIXTURES.iterdir())
 MAGIC = bytes((0x89, 0x54, 0x49, 0x46, 0x46, 0x0D, 0x0A, 0x1A))
 FORMAT_MAJOR, FORMAT_MINOR, ABI, SECTION_COUNT = 8, 12, 16, 20  # offsets of u32 fields behind the magic's first byte
 NEW, OLD = 99, 0
+SIGNATURE = 9  # a section kind
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
@@ -94,6 +96,16 @@ def altered(tmp_path):
     return change
 
 
+def repaired(path):
+    """Writes the digests of contents and header anew."""
+    content = bytearray(path.read_bytes())
+    (at,) = headers(content)
+    count = struct.unpack_from("<I", content, at + SECTION_COUNT)[0]
+    content_digest(content, at, count)
+    repair_header(content, at, count)
+    path.write_bytes(content)
+
+
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
     """The newest version's fixtures, which have the number of the runtime that is tested."""
@@ -117,6 +129,37 @@ def test_another_version_is_refused_with_both_versions_and_a_remedy(own, altered
         assert f"{value}" in text and f"{ours}" in text.replace(str(value), ""), f"not both versions: {text}"
     done = tiffin_run.run("doctor", path)
     assert done.returncode == 1 and code in done.stderr, done.stderr
+
+
+def test_doctor_reads_on_behind_another_version(own, altered, tiffin_run):
+    """Format, ABI and machine are told at once; with the digests in order what the variants want as well."""
+    path = altered(altered(own / "aarch64.so", FORMAT_MAJOR, NEW), ABI, NEW)
+    codes = [problem["code"] for problem in json.loads(tiffin_run.run("doctor", path, "--params", "nowhere.tfw", "--json").stdout)["problems"]]
+    assert codes == ["FormatTooNew", "AbiMismatch", "NoVariant", "Io"]
+    path = altered(own / "embedded.so", ABI, NEW)
+    repaired(path)
+    done = tiffin_run.run("doctor", path, "--cpu", "k8", "--json")
+    assert done.returncode == 1 and [problem["code"] for problem in json.loads(done.stdout)["problems"]] == ["AbiMismatch", "MissingCpuFeature"]
+
+
+@pytest.mark.parametrize("name", ["embedded.so", "bundle.tar"])
+def test_a_section_of_the_future(own, tiffin, tiffin_run, altered, name):
+    """An optional one is passed over; one that loading needs forbids loading, not the questions."""
+    path = altered(own / name, FORMAT_MINOR, 7)
+    content = bytearray(path.read_bytes())
+    (at,) = headers(content)
+    rows = [at + HEADER_BYTES + SECTION_BYTES * index for index in range(struct.unpack_from("<I", content, at + SECTION_COUNT)[0])]
+    row = next(row for row in rows if struct.unpack_from("<I", content, row)[0] == SIGNATURE)
+    for required in (0, 1):
+        struct.pack_into("<III", content, row, NEW, 1, required)
+        path.write_bytes(content)
+        repaired(path)
+        tiffin_run.ok("inspect", path, "--sizes", "--baseline", path)
+        assert tiffin.run("diff", path, own / name).returncode in (0, 1)
+        done = tiffin_run.run("doctor", path, "--json")
+        problems = json.loads(done.stdout)["problems"]
+        assert [problem["code"] for problem in problems] == ["FormatTooNew"] * required and json.loads(done.stdout)["chosen"]
+    tiffin_run.fails("FormatTooNew", "run", path, "--fill", "zeros", mentions=(f"kind {NEW}",))
 
 
 @pytest.mark.parametrize("value, code", [(NEW, "FormatTooNew"), (OLD, "FormatTooOld")])

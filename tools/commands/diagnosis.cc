@@ -12,16 +12,7 @@ using runtime::view;
 
 void write_variants(JsonOutput& out, const Diagnosis& diagnosis) {
   out.begin_array("variants");
-  for (size_t i = 0; i < diagnosis.variants.size(); ++i) {
-    const VariantAnswer& answer = diagnosis.variants[i];
-    out.begin_object();
-    out.text("target", answer.target);
-    out.boolean("chosen", i == diagnosis.chosen);
-    out.begin_array("reasons");
-    if (!answer.reason.empty()) out.text(nullptr, answer.reason.c_str());
-    out.end_array();
-    out.end_object();
-  }
+  for (const VariantAnswer& answer : diagnosis.variants) write_choice(out, answer.target, answer.reason.c_str());
   out.end_array();
 }
 
@@ -88,6 +79,10 @@ void write_artifact(JsonOutput& out, const Diagnosis& diagnosis, const runtime::
   out.begin_array("devices");
   out.text(nullptr, "cpu");
   out.end_array();
+  out.begin_object("params");
+  out.text("mode", view(artifact.manifest().params_mode()));
+  out.number("count", artifact.storage_plan().parameter_count());
+  out.end_object();
   write_memory(out, diagnosis.memory);
 }
 
@@ -118,8 +113,12 @@ void print_artifact(const Diagnosis& diagnosis, const runtime::Artifact& artifac
   }
   printf("devices   cpu\nfunctions");
   for (const abi::Entry* entry : *artifact.first_variant().entries()) printf(" %s", entry->name()->c_str());
+  const bool is_apart = artifact.weights() == nullptr && artifact.storage_plan().parameter_count() > 0;
   printf("\nparams    %zu, %s%s%s\n", artifact.storage_plan().parameter_count(), artifact.manifest().params_mode()->c_str(),
-         arguments.params == nullptr ? "" : ", compared with ", arguments.params == nullptr ? "" : arguments.params);
+         arguments.params != nullptr ? ", compared with "
+         : is_apart                  ? "; --params FILE compares a file with them"
+                                     : "",
+         arguments.params == nullptr ? "" : arguments.params);
   print_memory(diagnosis.memory);
   print_libraries(diagnosis.libraries);
   for (size_t i = 0; i < diagnosis.fallback_count; ++i) printf("fallback  %s\n", diagnosis.fallbacks[i]);

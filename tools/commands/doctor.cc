@@ -139,18 +139,41 @@ Status examine(const runtime::Artifact& artifact, const AskedMachine& asked, con
   return {};
 }
 
+// False when the file's tables cannot be read; then and otherwise the diagnosis holds what keeps it from loading so far. Io, OutOfMemory.
+Result<bool> read_artifact(const Arguments& arguments, Diagnosis& diagnosis, runtime::Artifact& out) {
+  TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(arguments.file));
+  runtime::Obstacles obstacles;
+  Status failure = out.read_past(std::move(source), obstacles);
+  for (size_t i = 0; i < obstacles.count; ++i) diagnosis.add_problem(std::move(obstacles.list[i]));
+  if (failure.is_ok()) return true;
+  if (failure.code() == Code::Io || failure.code() == Code::OutOfMemory) return failure;
+  if (diagnosis.problem_count == 0) diagnosis.add_problem(std::move(failure));  // else it may come of the obstacles: another version has other tables
+  return false;
+}
+
+// What can be said without the file's tables.
+void examine_around(const runtime::Container& container, const runtime::Machine& machine, const Arguments& arguments, Diagnosis& diagnosis) {
+  if (container.machine() != 0 && container.machine() != machine.elf_machine) {
+    diagnosis.add_problem(error(Code::NoVariant, "'%s' is for %s, %s is %s", arguments.file, runtime::machine_name(container.machine()), machine.name,
+                                runtime::machine_name(machine.elf_machine)));
+  }
+  if (arguments.params == nullptr) return;
+  const Result<params::ParamFile> file = params::ParamFile::open(arguments.params);
+  if (!file.has_value()) diagnosis.add_problem(file.error().clone());
+}
+
 }  // namespace
 
 Result<int> examine_artifact(const Arguments& arguments) {
   TIFFIN_ASSIGN_OR_RETURN(const AskedMachine asked, asked_machine(arguments));
-  const Result<runtime::Artifact> opened = open_artifact(arguments.file, runtime::VerifyLevel::None);
-  if (!opened.has_value() && (opened.error().code() == Code::Io || opened.error().code() == Code::OutOfMemory)) return opened.error().clone();
-  const runtime::Artifact* artifact = opened.has_value() ? &*opened : nullptr;
   Diagnosis diagnosis;
-  if (artifact == nullptr) {
-    diagnosis.add_problem(opened.error().clone());
-  } else {
+  runtime::Artifact opened;
+  TIFFIN_ASSIGN_OR_RETURN(const bool is_readable, read_artifact(arguments, diagnosis, opened));
+  const runtime::Artifact* artifact = is_readable ? &opened : nullptr;
+  if (artifact != nullptr) {
     TIFFIN_TRY(examine(*artifact, asked, arguments, diagnosis));
+  } else {
+    examine_around(opened.container(), asked.machine(), arguments, diagnosis);
   }
   TIFFIN_TRY(arguments.json ? print_diagnosis_json(diagnosis, artifact) : print_diagnosis_text(diagnosis, artifact, arguments, asked.machine().name));
   for (size_t i = 0; i < diagnosis.problem_count; ++i) {

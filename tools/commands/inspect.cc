@@ -5,8 +5,10 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "runtime/executor/golden.h"
 #include "tools/commands/byte_file.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/own_tensors.h"
 #include "tools/commands/signature.h"
 #include "tools/commands/sizes.h"
 
@@ -46,13 +48,18 @@ void print_origin(const runtime::Artifact& artifact) {
   }
 }
 
-void print_variants(const runtime::Artifact& artifact) {
-  for (const abi::Variant* variant : *artifact.program().variants()) {
-    const runtime::Section* code = code_section(artifact, *variant);
-    printf("target    %s, code %s\n          needs", variant->target()->c_str(), size_text(code == nullptr ? 0 : code->length).text);
-    for (const flatbuffers::String* feature : *variant->features()) printf(" %s", feature->c_str());
-    printf("%s\n", variant->features()->size() == 0 ? " nothing of a CPU" : "");
+Status print_variants(const runtime::Artifact& artifact) {
+  TIFFIN_ASSIGN_OR_RETURN(const FixedList<OwnTensors> own, find_own_tensors(artifact));
+  for (size_t i = 0; i < own.size(); ++i) {
+    const abi::Variant& variant = *artifact.program().variants()->Get(static_cast<uint32_t>(i));
+    const runtime::Section* code = code_section(artifact, variant);
+    printf("target    %s, code %s", variant.target()->c_str(), size_text(code == nullptr ? 0 : code->length).text);
+    if (own[i].count > 0) printf(", %zu stored tensors of its own with %s", own[i].count, size_text(own[i].bytes).text);
+    printf("\n          needs");
+    for (const flatbuffers::String* feature : *variant.features()) printf(" %s", feature->c_str());
+    printf("%s\n", variant.features()->size() == 0 ? " nothing of a CPU" : "");
   }
+  return {};
 }
 
 void print_params(const runtime::Artifact& artifact, bool with_tensors) {
@@ -85,18 +92,25 @@ void print_program(const abi::Variant& variant) {
   }
 }
 
+Status print_golden(const runtime::Artifact& artifact) {
+  TIFFIN_ASSIGN_OR_RETURN(const uint64_t cases, runtime::golden_case_count(artifact.container()));
+  if (cases > 0) printf("golden    %" PRIu64 " cases, which 'verify' runs\n", cases);
+  return {};
+}
+
 Status print_all(const runtime::Artifact& artifact, const Arguments& arguments) {
   const bool is_partial = arguments.functions || arguments.tensors || arguments.sizes || arguments.program || arguments.memory;
   const abi::Variant& variant = artifact.first_variant();
   if (!is_partial) {
     print_origin(artifact);
-    print_variants(artifact);
+    TIFFIN_TRY(print_variants(artifact));
   }
   if (!is_partial || arguments.functions) print_functions(variant);
   if (!is_partial || arguments.tensors) print_params(artifact, arguments.tensors);
   if (!is_partial || arguments.memory) print_memory(variant);
   if (arguments.program) print_program(variant);
   if (arguments.sizes) TIFFIN_TRY(print_sizes(artifact));
+  if (!is_partial) TIFFIN_TRY(print_golden(artifact));
   if (!is_partial) printf("size      %s\n", size_text(tier_sizes(artifact.container()).total).text);
   return flush_output();
 }
@@ -116,7 +130,7 @@ SizeText size_text(uint64_t bytes) {
 }
 
 Result<int> inspect_artifact(const Arguments& arguments) {
-  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, open_artifact(arguments.file, runtime::VerifyLevel::None));
+  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, open_to_describe(arguments.file));
   TIFFIN_ASSIGN_OR_RETURN(const SizeVerdict verdict, judge_sizes(artifact, arguments));
   TIFFIN_TRY(arguments.json ? print_inspection(artifact, arguments, verdict) : print_all(artifact, arguments));
   for (const Status* reason : {&verdict.over_budget, &verdict.over_baseline}) {

@@ -14,6 +14,9 @@ namespace tiffin::tools {
 // {name dtype shape bytes digest frozen}
 void write_parameter(JsonOutput& out, const params::ParamEntry& entry, const Digest& digest);
 
+// {target chosen reasons}: a variant, and why it is not the chosen one; `reason` is "" for that.
+void write_choice(JsonOutput& out, std::string_view target, const char* reason);
+
 void write_sizes(JsonOutput& out, const char* key, const TierSizes& sizes);
 
 // The whole JSON object on standard output. Io.

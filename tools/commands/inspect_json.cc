@@ -7,6 +7,7 @@
 #include "runtime/executor/golden.h"
 #include "tools/commands/inspect.h"
 #include "tools/commands/json_output.h"
+#include "tools/commands/own_tensors.h"
 #include "tools/commands/signature.h"
 #include "tools/commands/sizes.h"
 
@@ -24,16 +25,21 @@ void write_origin(JsonOutput& out, const runtime::Artifact& artifact) {
   describe_origin(out, artifact.manifest());
 }
 
-void write_variants(JsonOutput& out, const runtime::Artifact& artifact) {
+Status write_variants(JsonOutput& out, const runtime::Artifact& artifact) {
+  TIFFIN_ASSIGN_OR_RETURN(const FixedList<OwnTensors> own, find_own_tensors(artifact));
   out.begin_array("variants");
-  for (const abi::Variant* variant : *artifact.program().variants()) {
-    const runtime::Section* code = code_section(artifact, *variant);
+  for (size_t i = 0; i < own.size(); ++i) {
+    const abi::Variant& variant = *artifact.program().variants()->Get(static_cast<uint32_t>(i));
+    const runtime::Section* code = code_section(artifact, variant);
     out.begin_object();
-    describe_variant(out, *variant);
+    describe_variant(out, variant);
     out.number("code_bytes", code == nullptr ? 0 : code->length);
+    out.number("own_tensors", own[i].count);
+    out.number("own_tensor_bytes", own[i].bytes);
     out.end_object();
   }
   out.end_array();
+  return {};
 }
 
 Status write_stored(JsonOutput& out, const runtime::Artifact& artifact) {
@@ -95,6 +101,16 @@ void write_parameter(JsonOutput& out, const params::ParamEntry& entry, const Dig
   describe_parameter(out, entry.name, static_cast<uint8_t>(entry.dtype), entry.shape, entry.bytes, digest, entry.is_frozen);
 }
 
+void write_choice(JsonOutput& out, std::string_view target, const char* reason) {
+  out.begin_object();
+  out.text("target", target);
+  out.boolean("chosen", reason[0] == 0);
+  out.begin_array("reasons");
+  if (reason[0] != 0) out.text(nullptr, reason);
+  out.end_array();
+  out.end_object();
+}
+
 void write_sizes(JsonOutput& out, const char* key, const TierSizes& sizes) {
   out.begin_object(key);
   out.number("code", sizes.code);
@@ -113,7 +129,7 @@ Status print_inspection(const runtime::Artifact& artifact, const Arguments& argu
   out.begin_object();
   write_origin(out, artifact);
   describe_interface(out, variant);
-  write_variants(out, artifact);
+  TIFFIN_TRY(write_variants(out, artifact));
   describe_params(out, {&artifact.manifest(), &artifact.program(), &artifact.storage_plan().table()});
   TIFFIN_TRY(write_stored(out, artifact));
   write_sizes(out, "sizes", tier_sizes(artifact.container()));

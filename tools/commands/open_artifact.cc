@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "abi/artifact.h"
+#include "abi/version.h"
 #include "base/params/weights_file.h"
 #include "tools/commands/byte_file.h"
 
@@ -15,6 +16,19 @@ namespace tiffin::tools {
 Result<runtime::Artifact> open_artifact(const char* path, runtime::VerifyLevel level) {
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(path));
   return runtime::Artifact::open(std::move(source), level);
+}
+
+Result<runtime::Artifact> open_to_describe(const char* path) {
+  TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(path));
+  runtime::Artifact artifact;
+  runtime::Obstacles obstacles;
+  Status failure = artifact.read_past(std::move(source), obstacles);
+  for (size_t i = 0; i < obstacles.count; ++i) {
+    const bool is_section = obstacles.list[i].code() == Code::FormatTooNew && artifact.container().header().format_major == TIFFIN_FORMAT_MAJOR;
+    if (!is_section) return std::move(obstacles.list[i]);
+  }
+  if (!failure.is_ok()) return failure;
+  return artifact;
 }
 
 bool is_artifact_file(const char* path) {

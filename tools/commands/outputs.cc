@@ -4,6 +4,7 @@
 
 #include "base/memory_stream.h"
 #include "tools/commands/byte_file.h"
+#include "tools/commands/inspect.h"
 #include "tools/commands/npy.h"
 #include "tools/commands/session.h"
 
@@ -61,6 +62,9 @@ void write_report(JsonOutput& out, const runtime::GraphExecutor& executor) {
   const runtime::LoadReport& report = executor.report();
   out.begin_object("report");
   out.text("variant", runtime::view(executor.module().variant().target()));
+  out.begin_array("variants");
+  for (const runtime::VariantChoice& variant : report.variants) write_choice(out, variant.target, variant.reason);
+  out.end_array();
   out.begin_array("fallbacks");
   for (const char* fallback : report.fallbacks()) out.text(nullptr, fallback);
   out.end_array();

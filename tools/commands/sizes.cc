@@ -235,7 +235,7 @@ Result<SizeVerdict> judge_sizes(const runtime::Artifact& artifact, const Argumen
   TIFFIN_ASSIGN_OR_RETURN(verdict.parts, size_parts(artifact));
   TIFFIN_TRY(judge_budget(artifact, arguments, verdict));
   if (arguments.baseline == nullptr) return verdict;
-  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact baseline, open_artifact(arguments.baseline, runtime::VerifyLevel::None));
+  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact baseline, open_to_describe(arguments.baseline));
   TIFFIN_TRY(judge_growth(artifact, baseline, arguments, verdict));
   return verdict;
 }

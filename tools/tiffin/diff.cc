@@ -65,8 +65,8 @@ void print_text(const Comparison& comparison) {
 }
 
 Result<int> diff(const std::string& before_path, const std::string& after_path, bool json) {
-  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact before, open_artifact(before_path.c_str(), runtime::VerifyLevel::None));
-  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact after, open_artifact(after_path.c_str(), runtime::VerifyLevel::None));
+  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact before, open_to_describe(before_path.c_str()));
+  TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact after, open_to_describe(after_path.c_str()));
   TIFFIN_ASSIGN_OR_RETURN(const Comparison comparison, compare_artifacts(before, after));
   json ? print_json(comparison) : print_text(comparison);
   TIFFIN_TRY(flush_output());
