@@ -46,9 +46,30 @@ def test_any_tar_reads_it_and_members_are_mapped(bundle, tiffin_run, tmp_path):
         members = {member.name: member for member in tar}
     sections = [member for name, member in members.items() if name.endswith((".bin", ".tfw"))]
     assert len(sections) > 8 and not [member.name for member in sections if member.offset_data % 4096]
+    assert not [name for name, member in members.items() if member.offset_data % 4096]
     assert members["code/code.3.bin"].offset_data % 65536 == 0
     report = tiffin_run.json("run", bundle, "--fill", "zeros")["report"]
     assert not report["copied_bytes"] and not report["repacked_bytes"] and "x86-64" in report["variant"]
+
+
+def test_the_report_explains_every_variant(bundle, tiffin_run):
+    report = tiffin_run.json("run", bundle, "--fill", "zeros")["report"]
+    assert len(report["variants"]) == len(LEVELS)
+    assert [variant["target"] for variant in report["variants"] if variant["chosen"]] == [report["variant"]]
+    assert all(variant["reasons"] for variant in report["variants"] if not variant["chosen"])
+    assert any("aarch64" in reason for variant in report["variants"] for reason in variant["reasons"])
+
+
+@pytest.mark.parametrize("length", [94, 95, 101, 200, 240])
+def test_long_names_travel(model, tiffin, tiffin_run, tmp_path, length):
+    name = "n" * (length - 4) + ".txt"
+    (tmp_path / name).write_text("read me")
+    tiffin.ok("compile", model, "-o", tmp_path / "long.tar", "--with-file", tmp_path / name, "--quiet")
+    listing = subprocess.run(["tar", "tf", tmp_path / "long.tar"], capture_output=True, text=True)
+    assert listing.returncode == 0 and not listing.stderr and f"files/{name}" in listing.stdout.split("\n")
+    with tarfile.open(tmp_path / "long.tar") as tar:
+        assert tar.extractfile(f"files/{name}").read() == b"read me"
+    tiffin_run.ok("verify", tmp_path / "long.tar")
 
 
 def test_the_folder_runs_like_the_archive(bundle, unpacked, tiffin_run, tmp_path_factory):
@@ -132,6 +153,29 @@ def test_what_does_not_belong_together_is_not_joined(zoo, model, tiffin, tmp_pat
         assert done.returncode == 3 and said in done.stderr and not (tmp_path / "x.tar").exists()
 
 
+def test_embedded_weights_serve_those_without(model, tiffin, tiffin_run, tmp_path):
+    tiffin.ok("compile", model, "-o", tmp_path / "thin.so", "--target", LEVELS[0], "--params", "external", "--quiet")
+    tiffin.ok("compile", model, "-o", tmp_path / "whole.so", "--target", LEVELS[1], "--quiet")
+    for words in (("thin.so", "whole.so"), ("whole.so", "thin.so")):
+        tiffin.ok("bundle", "-o", tmp_path / "both.tar", *(tmp_path / word for word in words))
+        seen = tiffin_run.json("inspect", tmp_path / "both.tar")
+        assert seen["params"]["mode"] == "embedded" and seen["options"]["params"] == "embed"
+        tiffin_run.ok("run", tmp_path / "both.tar", "--fill", "zeros")
+
+
+def test_tensors_of_one_variant_alone_are_shown(model, tiffin, tiffin_run, tmp_path):
+    """Without optimisation nothing is packed, so the two share biases only."""
+    tiffin.ok("compile", model, "-o", tmp_path / "packed.so", "--target", LEVELS[0], "--quiet")
+    tiffin.ok("compile", model, "-o", tmp_path / "plain.so", "--target", LEVELS[1], "-O", 0, "--quiet")
+    tiffin.ok("bundle", "-o", tmp_path / "both.tar", tmp_path / "packed.so", tmp_path / "plain.so")
+    seen = tiffin_run.json("inspect", tmp_path / "both.tar")
+    assert all(variant["own_tensors"] == 3 and variant["own_tensor_bytes"] > 0 for variant in seen["variants"])
+    shared = seen["stored"]["bytes"] - sum(variant["own_tensor_bytes"] for variant in seen["variants"])
+    assert 0 < shared < seen["stored"]["bytes"] / 2
+    assert "3 stored tensors of its own" in tiffin_run.ok("inspect", tmp_path / "both.tar")
+    assert not tiffin_run.json("inspect", tmp_path / "packed.so")["variants"][0]["own_tensors"]
+
+
 def test_several_targets_want_a_bundle(model, tiffin, tmp_path):
     done = tiffin.run("compile", model, "-o", tmp_path / "x.so", *targets(*LEVELS[:2]))
     assert done.returncode == 2 and ".tar" in done.stderr and not (tmp_path / "x.so").exists()
@@ -142,5 +186,10 @@ def test_weights_beside_a_bundle(model, tiffin, tiffin_run, tmp_path, bundle):
     thin = outputs_of(tiffin_run, tmp_path / "thin.tar", tmp_path / "a", "--params", tmp_path / "w.tfw")
     assert np.array_equal(thin, outputs_of(tiffin_run, bundle, tmp_path / "b"))
     shutil.rmtree(tmp_path / "a")
+    tiffin.ok("compile", model, "-o", tmp_path / "x.tar", "--params-out", tmp_path / "w.safetensors", "--quiet", *targets(*LEVELS[:2]))
+    report = tiffin_run.json("run", tmp_path / "x.tar", "--params", tmp_path / "w.safetensors", "--fill", "zeros")["report"]
+    assert report["repacked_bytes"] and "repacked" in report["fallbacks"][0]
+    tiffin_run.fails("Strict", "run", tmp_path / "x.tar", "--params", tmp_path / "w.safetensors", "--fill", "zeros", "--strict", mentions=("repacked",))
+    tiffin_run.ok("run", tmp_path / "thin.tar", "--params", tmp_path / "w.tfw", "--fill", "zeros", "--strict")
     done = tiffin_run.run("run", tmp_path / "thin.tar", "--fill", "random:3")
     assert done.returncode == 3 and "error[MissingParam]" in done.stderr

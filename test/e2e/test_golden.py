@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden cases: they pass where the code is right, and name the kernel where it is not."""
 import json
+import platform
 import struct
+import subprocess
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import blake3
+
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 MAGIC = bytes.fromhex("89544946460D0A1A")
-HEADER, ROW, GOLDEN = 160, 112, 7
+HEADER, ROW, CODE, GOLDEN = 160, 112, 4, 7
 
 
 def save(path, nodes, inputs, outputs, weights):
@@ -34,6 +38,29 @@ def answer(tiffin_run, *words):
     seen = json.loads(done.stdout)
     assert seen["ok"] == (done.returncode == 0)
     return seen, done.stderr
+
+
+def segments(whole):
+    """Address, offset and size of the loaded segments of a shared object."""
+    table, = struct.unpack_from("<Q", whole, 32)
+    rows = [struct.unpack_from("<IIQQQQQQ", whole, table + 56 * index) for index in range(struct.unpack_from("<H", whole, 56)[0])]
+    return [(at, offset, size) for kind, _, offset, at, _, size, *_ in rows if kind == 1]
+
+
+def repair(whole):
+    """Writes the digests of the code, which is one run of bytes without constants, and of everything above it anew."""
+    start = whole.index(MAGIC)
+    count, = struct.unpack_from("<I", whole, start + 20)
+    row = next(row for row in (start + HEADER + ROW * index for index in range(count)) if struct.unpack_from("<I", whole, row)[0] == CODE)
+    address, length, _, constants = struct.unpack_from("<QQQQ", whole, row + 48)
+    assert constants == 0
+    place = next(offset + address - at for at, offset, size in segments(whole) if at <= address < at + size)
+    whole[row + 80:row + ROW] = blake3.blake3(whole[place:place + length])
+    blake3.content_digest(whole, start, count)
+    blake3.repair_header(whole, start, count)
+    blank = bytearray(whole)
+    blank[start + blake3.FILE_DIGEST:start + blake3.FILE_DIGEST + 32] = bytes(32)
+    whole[start + blake3.FILE_DIGEST:start + blake3.FILE_DIGEST + 32] = blake3.blake3(blank)
 
 
 def section(whole):
@@ -86,6 +113,28 @@ def test_other_weights_fail_at_their_first_kernel(tiffin, tiffin_run, tmp_path):
     assert not seen["digests"]["failed"] and "error[GoldenMismatch]" in reason and "'first'" in reason
     seen, _ = answer(tiffin_run, tmp_path / "n1.so")
     assert seen["ok"] and seen["golden"] == {"cases": 3, "passed": 0, "worst_ulp": None, "first_bad_kernel": None, "not_run": seen["golden"]["not_run"]}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="[SKIP] patches x86-64 code")
+def test_a_wrong_kernel_is_named(tiffin, tiffin_run, tmp_path):
+    """Each kernel in turn returns before it writes anything, in a file whose digests hold."""
+    tiffin.ok("compile", dense(tmp_path / "n.onnx", 1), "-o", tmp_path / "n.so", "--golden", 1, "-O", 0, "--quiet")
+    symbols = subprocess.run(["readelf", "-sW", tmp_path / "n.so"], capture_output=True, text=True, check=True).stdout.split("\n")
+    kernels = {line.split()[-1]: int(line.split()[1], 16) for line in symbols if " FUNC " in line and " LOCAL " in line}
+    assert len(kernels) == 3
+    for name, address in kernels.items():
+        whole = bytearray((tmp_path / "n.so").read_bytes())
+        place = next(offset + address - at for at, offset, size in segments(whole) if at <= address < at + size)
+        whole[place:place + 3] = b"\x31\xc0\xc3"  # xor eax, eax; ret
+        repair(whole)
+        (tmp_path / "x.so").write_bytes(whole)
+        seen, reason = answer(tiffin_run, tmp_path / "x.so")
+        assert not seen["digests"]["failed"] and seen["golden"]["first_bad_kernel"] == name and f"'{name}'" in reason
+
+
+def test_inspect_tells_of_cases(artifact_of, tiffin_run):
+    assert "golden    1 cases" in tiffin_run.ok("inspect", artifact_of("mlp", "--golden", 1))
+    assert "golden" not in tiffin_run.ok("inspect", artifact_of("mlp"))
 
 
 def test_a_foreign_artifact_is_not_run(tiffin, tiffin_run, tmp_path):
