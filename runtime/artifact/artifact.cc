@@ -96,7 +96,8 @@ Status Artifact::check_weights() const {
   return {};
 }
 
-Status Artifact::read(Source&& source, VerifyLevel level, const SignatureDemand* demand) {
+// Apart from its callers, so that read_contents is inlined here: a quarter of a kilobyte less in the core library.
+[[gnu::noinline]] Status Artifact::read(Source&& source, VerifyLevel level, const SignatureDemand* demand) {
   TIFFIN_TRY(container_.read(std::move(source), demand == nullptr ? level : VerifyLevel::None));
   if (demand != nullptr) {
     level = VerifyLevel::All;

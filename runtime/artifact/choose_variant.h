@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "base/text.h"
@@ -35,6 +36,17 @@ size_t find_best_variant(const Artifact& artifact, const Machine& machine);
 
 // Why variant `index` is not `best`, which find_best_variant gave; nothing for the best itself.
 void explain_variant(const Artifact& artifact, size_t index, size_t best, const Machine& machine, Text& out);
+
+// A variant of an artifact, and why it is not the one that runs; "" for the one that is.
+struct VariantChoice {
+  const char* target;
+  const char* reason;
+};
+
+// Every variant in the artifact's order, `chosen` being the one that runs; in `arena`. False when memory ran out. The core library, whose files
+// have one variant, leaves `out` empty.
+bool explain_variants(const Artifact& artifact, const abi::Variant& chosen, const Machine& machine, Arena& arena,
+                      std::span<const VariantChoice>* out);
 
 // The best variant. NoVariant naming both machines; MissingCpuFeature with all that the variant nearest to running lacks; NotTrusted.
 Result<const abi::Variant*> choose_variant(const Artifact& artifact, const Machine& machine);

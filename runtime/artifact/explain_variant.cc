@@ -24,4 +24,21 @@ void explain_variant(const Artifact& artifact, size_t index, size_t best, const 
   }
 }
 
+bool explain_variants(const Artifact& artifact, const abi::Variant& chosen, const Machine& machine, Arena& arena,
+                      std::span<const VariantChoice>* out) {
+  const auto& variants = *artifact.program().variants();
+  uint32_t best = 0;
+  while (variants.Get(best) != &chosen) ++best;
+  auto* rows = arena.allocate<VariantChoice>(variants.size());
+  if (rows == nullptr) return false;
+  for (uint32_t i = 0; i < variants.size(); ++i) {
+    Text reason;
+    explain_variant(artifact, i, best, machine, reason);
+    rows[i] = {variants.Get(i)->target()->c_str(), arena.copy_text(reason.view())};
+    if (rows[i].reason == nullptr || reason.has_failed()) return false;
+  }
+  *out = {rows, variants.size()};
+  return true;
+}
+
 }  // namespace tiffin::runtime

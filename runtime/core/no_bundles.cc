@@ -22,7 +22,7 @@ Status Container::place_member(Section&, std::string_view) { return {}; }
 Status Container::place_attachment(std::string_view, std::string_view) { return {}; }
 
 // A shared object has one variant, the one that runs.
-void explain_variant(const Artifact&, size_t, size_t, const Machine&, Text&) {}
+bool explain_variants(const Artifact&, const abi::Variant&, const Machine&, Arena&, std::span<const VariantChoice>*) { return true; }
 
 Status Container::enter_program() {
   return error(Code::NotAnArtifact, "'%s' is an executable around an artifact, and the core runtime reads shared objects", source_.name())

@@ -6,17 +6,13 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/artifact/choose_variant.h"
+
 namespace tiffin::runtime {
 
 struct LoadPhase {
   const char* name;
   uint64_t ns;
-};
-
-// A variant of the artifact, and why it is not the one that runs; "" for the one that is.
-struct VariantChoice {
-  const char* target;
-  const char* reason;
 };
 
 struct LoadReport {
@@ -34,11 +30,8 @@ struct LoadReport {
 
   std::span<const char* const> fallbacks() const { return {fallback_texts, static_cast<size_t>(fallback_count)}; }
   std::span<const LoadPhase> phases() const { return {phase_rows, static_cast<size_t>(phase_count)}; }
-  // `text` is static, and stands in the report once however often it is added.
+  // `text` is static.
   void add_fallback(const char* text) {
-    for (const char* known : fallbacks()) {
-      if (known == text) return;
-    }
     if (fallback_count < kMaxFallbacks) fallback_texts[fallback_count++] = text;
   }
   void add_phase(const char* name, uint64_t ns) {

@@ -108,19 +108,8 @@ Status Module::choose(const LoadOptions& options) {
   Machine machine = this_machine();
   machine.runs_code = options.trust != Trust::Data;
   TIFFIN_ASSIGN_OR_RETURN(variant_, choose_variant(artifact_, machine));
-  const auto& variants = *artifact_.program().variants();
-  size_t chosen = 0;
-  while (variants.Get(static_cast<uint32_t>(chosen)) != variant_) ++chosen;
-  auto* rows = arena_.allocate<VariantChoice>(variants.size());
-  for (uint32_t i = 0; rows != nullptr && i < variants.size(); ++i) {
-    Text reason;
-    explain_variant(artifact_, i, chosen, machine, reason);
-    rows[i] = {variants.Get(i)->target()->c_str(), arena_.copy_text(reason.view())};
-    if (rows[i].reason == nullptr || reason.has_failed()) rows = nullptr;
-  }
-  if (rows == nullptr) return error(Code::OutOfMemory, "no memory for the load report");
-  report_.variants = {rows, variants.size()};
-  return {};
+  if (explain_variants(artifact_, *variant_, machine, arena_, &report_.variants)) return {};
+  return error(Code::OutOfMemory, "no memory for the load report");
 }
 
 Status Module::prepare(const LoadOptions& options) {

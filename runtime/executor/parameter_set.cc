@@ -33,8 +33,8 @@ void ParameterSet::destroy(ParameterSet* set) {
 
 void ParameterSet::adopt(params::BoundWeights bound, LoadReport& report) {
   data_ = bound.data;
+  if (bound.repacked_bytes > 0 && report.repacked_bytes == 0) report.add_fallback("the weights are repacked: they do not follow the storage plan");
   report.repacked_bytes += bound.repacked_bytes;
-  if (bound.repacked_bytes > 0) report.add_fallback("the weights are repacked: the parameters do not come as the model's storage plan lays them out");
   if (bound.repacked_bytes == 0 && !bound.data.empty())
     (bound.owned.bytes().empty() ? report.mapped_bytes : report.copied_bytes) += bound.data.size();
   owned_ = std::move(bound.owned);

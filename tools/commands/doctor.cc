@@ -87,8 +87,7 @@ void examine_params(const runtime::Artifact& artifact, const char* path, Diagnos
   diagnosis.add_problem(params::check_parameters(artifact.storage_plan(), artifact.parameter_digests(), *file, {}));
   const bool is_in_place = file->weights() != nullptr && file->weights()->plan().digest() == artifact.storage_plan().digest();
   (is_in_place ? diagnosis.memory.mapped : diagnosis.memory.weights) += stored_bytes;
-  if (!is_in_place && stored_bytes > 0)
-    diagnosis.add_fallback("the weights are repacked: the parameter file does not follow the model's storage plan");
+  if (!is_in_place && stored_bytes > 0) diagnosis.add_fallback("the weights are repacked: they do not follow the storage plan");
 }
 
 void examine_memory(const runtime::Artifact& artifact, bool is_here, Diagnosis& diagnosis) {

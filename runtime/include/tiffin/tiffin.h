@@ -84,7 +84,7 @@ typedef struct tiffin_report {
   size_t phase_count;
   const tiffin_report_phase* phases;
   size_t variant_count;
-  const tiffin_report_variant* variants; /* every one */
+  const tiffin_report_variant* variants; /* every one; none in libtiffin_runtime_core.so, whose files have one */
 } tiffin_report;
 
 /* Where the weights of all models of this process lie; each byte counts once, however many modules and executors use it. */
