@@ -21,20 +21,6 @@ constexpr uint64_t kLargeBytes = uint64_t{64} << 20;
 
 Status io_error(const char* what, const char* path, int reason) { return error(Code::Io, "cannot %s '%s': %s", what, path, strerror(reason)); }
 
-// Makes a rename in the folder durable. File systems that cannot do so are no reason to fail.
-void sync_folder(const char* path) {
-  char folder[PATH_MAX];
-  const char* slash = strrchr(path, '/');
-  const size_t length = slash == nullptr ? 0 : static_cast<size_t>(slash - path);
-  if (length >= sizeof(folder)) return;
-  memcpy(folder, path, length);
-  folder[length] = 0;
-  const int descriptor = open(slash == nullptr ? "." : (length == 0 ? "/" : folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
-}
-
 constexpr std::string_view kPrefix = ".tiffin-";
 
 // Opens a new file with its final mode from the start, as the mask of the process cannot be read without setting it. `name` has 16 characters of
@@ -50,6 +36,19 @@ int create_temporary(char* name, size_t digits_at, mode_t mode) {
 }
 
 }  // namespace
+
+void sync_folder(const char* path) {
+  char folder[PATH_MAX];
+  const char* slash = strrchr(path, '/');
+  const size_t length = slash == nullptr ? 0 : static_cast<size_t>(slash - path);
+  if (length >= sizeof(folder)) return;
+  memcpy(folder, path, length);
+  folder[length] = 0;
+  const int descriptor = open(slash == nullptr ? "." : (length == 0 ? "/" : folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
 
 Result<AtomicFile> AtomicFile::create(const char* path, bool is_executable) {
   char resolved[PATH_MAX];

@@ -59,6 +59,9 @@ class AtomicFile {
   uint64_t written_bytes_ = 0, announced_bytes_ = 0;
 };
 
+// Makes a rename to `path` durable. File systems that cannot do so are no reason to fail.
+void sync_folder(const char* path);
+
 // True for the name (without folder) of a temporary that the process of that id made; for tools that clean up when they are interrupted.
 bool is_temporary_of_process(std::string_view name, int process_id);
 

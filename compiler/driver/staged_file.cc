@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/staged_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,15 +13,6 @@ namespace tiffin::driver {
 namespace {
 
 namespace fs = std::filesystem;
-
-// File systems that cannot do so are no reason to fail.
-void sync_folder_of(const std::string& path) {
-  const fs::path folder = fs::path(path).parent_path();
-  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
-}
 
 }  // namespace
 
@@ -58,8 +48,8 @@ Status StagedFile::publish(StagedFile& first, StagedFile& second) {
   TIFFIN_TRY(second.take_mode());
   TIFFIN_TRY(first.replace());
   Status replaced = second.replace();
-  sync_folder_of(first.target_);
-  sync_folder_of(second.target_);
+  sync_folder(first.target_.c_str());
+  sync_folder(second.target_.c_str());
   return std::move(replaced).with_context("'%s' is replaced already", first.path_.c_str());
 }
 
