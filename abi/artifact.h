@@ -52,8 +52,8 @@ typedef struct tiffin_artifact_header {
   uint64_t total_length;                       /* bytes of the whole container */
   uint8_t content_digest[TIFFIN_DIGEST_BYTES]; /* BLAKE3 over kind, name, length, digest of each content section */
   uint8_t header_digest[TIFFIN_DIGEST_BYTES];  /* BLAKE3 over header and table, this field and file_digest read as zeros */
-  uint8_t file_digest[TIFFIN_DIGEST_BYTES];    /* BLAKE3 over every byte of the container, this field read as zeros */
-  uint8_t reserved[32];                        /* zeros */
+  uint8_t file_digest[TIFFIN_DIGEST_BYTES]; /* BLAKE3 over every byte of the container but those of the weights section, this field read as zeros */
+  uint8_t reserved[32];                     /* zeros */
 } tiffin_artifact_header;
 
 /* 112 bytes. */

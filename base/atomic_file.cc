@@ -35,8 +35,7 @@ int create_temporary(char* name, size_t digits_at, mode_t mode) {
   return -1;
 }
 
-}  // namespace
-
+// Makes a rename to `path` durable. File systems that cannot do so are no reason to fail.
 void sync_folder(const char* path) {
   char folder[PATH_MAX];
   const char* slash = strrchr(path, '/');
@@ -49,6 +48,8 @@ void sync_folder(const char* path) {
   fsync(descriptor);
   close(descriptor);
 }
+
+}  // namespace
 
 Result<AtomicFile> AtomicFile::create(const char* path, bool is_executable) {
   char resolved[PATH_MAX];
@@ -162,14 +163,32 @@ Status AtomicFile::read_at(uint64_t offset, std::span<uint8_t> out) {
   return {};
 }
 
-Status AtomicFile::commit() {
+Status AtomicFile::make_durable() {
   TIFFIN_TRY(flush());
-  if (fsync(descriptor_) != 0 && errno != EINVAL) return io_error("write", path_.data(), errno);
+  return fsync(descriptor_) == 0 || errno == EINVAL ? Status() : io_error("write", path_.data(), errno);
+}
+
+Status AtomicFile::replace() {
   if (rename(temporary_.data(), path_.data()) != 0) return io_error("write", path_.data(), errno);
   const int descriptor = std::exchange(descriptor_, -1);
-  if (close(descriptor) != 0 && errno != EINTR) return io_error("write", path_.data(), errno);
+  return close(descriptor) == 0 || errno == EINTR ? Status() : io_error("write", path_.data(), errno);
+}
+
+Status AtomicFile::commit() {
+  TIFFIN_TRY(make_durable());
+  TIFFIN_TRY(replace());
   sync_folder(path_.data());
   return {};
+}
+
+Status AtomicFile::commit(AtomicFile& first, AtomicFile& second) {
+  TIFFIN_TRY(first.make_durable());
+  TIFFIN_TRY(second.make_durable());
+  TIFFIN_TRY(first.replace());
+  Status replaced = second.replace();
+  sync_folder(first.path_.data());
+  sync_folder(second.path_.data());
+  return std::move(replaced).with_context("'%s' is replaced already", first.path_.data());
 }
 
 ByteSink AtomicFile::sink() {

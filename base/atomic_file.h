@@ -38,6 +38,8 @@ class AtomicFile {
   Status read_at(uint64_t offset, std::span<uint8_t> out);
   // Makes the new content durable and visible under the path. The file is closed afterwards.
   Status commit();
+  // For files that belong together: both are durable before the first is visible, and then it takes a rename each, of `first` and of `second`.
+  static Status commit(AtomicFile& first, AtomicFile& second);
 
   uint64_t written_bytes() const { return written_bytes_; }
   const char* temporary_path() const { return temporary_.data(); }
@@ -48,6 +50,8 @@ class AtomicFile {
   AtomicFile() = default;
   Status flush();
   Status flush_pending();
+  Status make_durable();
+  Status replace();
   bool is_large(uint64_t more) const;
   Status begin_blocks(std::span<const uint8_t>& bytes);
   Status checked(const char* what, int failure) const;
@@ -58,9 +62,6 @@ class AtomicFile {
   int descriptor_ = -1;
   uint64_t written_bytes_ = 0, announced_bytes_ = 0;
 };
-
-// Makes a rename to `path` durable. File systems that cannot do so are no reason to fail.
-void sync_folder(const char* path);
 
 // True for the name (without folder) of a temporary that the process of that id made; for tools that clean up when they are interrupted.
 bool is_temporary_of_process(std::string_view name, int process_id);

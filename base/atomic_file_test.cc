@@ -70,6 +70,30 @@ TEST_F(AtomicFileTest, ShowsTheNewContentOnlyAfterCommit) {
   EXPECT_EQ(files(), 1);
 }
 
+TEST_F(AtomicFileTest, CommitsTwoFilesTogether) {
+  const std::string other = folder_ + "/other";
+  put("old");
+  for (const bool is_disturbed : {false, true}) {
+    auto first = AtomicFile::create(path_.c_str()), second = AtomicFile::create(other.c_str());
+    ASSERT_TRUE(first.has_value() && second.has_value());
+    ASSERT_TRUE(first->write(bytes_of("one")).is_ok() && second->write(bytes_of("two")).is_ok());
+    if (is_disturbed) {  // nothing can take the place of a folder
+      ASSERT_EQ(unlink(other.c_str()), 0);
+      ASSERT_EQ(mkdir(other.c_str(), 0700), 0);
+    }
+    const Status status = AtomicFile::commit(*first, *second);
+    EXPECT_EQ(status.is_ok(), !is_disturbed);
+    EXPECT_EQ(content(path_), "one");
+    if (is_disturbed) {
+      EXPECT_NE(strstr(status.message(), "is replaced already"), nullptr) << status.message();
+    } else {
+      EXPECT_EQ(content(other), "two");
+    }
+  }
+  EXPECT_EQ(files(), 2);
+  ASSERT_EQ(rmdir(other.c_str()), 0);
+}
+
 TEST_F(AtomicFileTest, LeavesTheOldFileWhenAbandoned) {
   put("old");
   {

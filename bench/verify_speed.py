@@ -4,8 +4,8 @@
 
     verify_speed.py FILE [--build build/release] [--rounds 7]
 
-Rounds alternate and the minima count. The command hashes a file twice over: each section, and the whole. FILE, which carries its weights, should have 100 MB
-or more. Exit status 1 when the load is below 0.8 of the library's speed.
+Rounds alternate and the minima count. FILE, which carries its weights, should have 100 MB or more. Exit status 1 when one is below 0.8 of the
+library's speed.
 """
 import argparse
 import json
@@ -31,9 +31,9 @@ def main():
         words = [program, "bench", options.file, "--verify", "all", "--fill", "zeros", "--warmup", "0", "--repeat", "1", "--json"]
         loads.append(json.loads(subprocess.run(words, check=True, capture_output=True).stdout)["load_ms"] / 1e3)
         theirs.append(float(subprocess.run([options.build / "bench" / "hash_speed", options.file, "1"], check=True, capture_output=True, text=True).stdout))
-    for name, seconds in (("the hash library", theirs), ("load with --verify all", loads), ("verify, which hashes all twice", commands)):
+    for name, seconds in (("the hash library", theirs), ("load with --verify all", loads), ("the command verify", commands)):
         print(f"{name}: {1e-9 * size / min(seconds):.2f} GB/s, {min(theirs) / min(seconds):.2f} of the library's speed")
-    return 1 if min(theirs) / min(loads) < TO_REACH else 0
+    return 1 if min(theirs) / max(min(loads), min(commands)) < TO_REACH else 0
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "abi/artifact.h"
+#include "base/atomic_file.h"
 #include "base/params/safetensors.h"
 #include "base/params/testing_plans.h"
 #include "base/params/write_params.h"
@@ -84,12 +85,17 @@ TEST(Bind, EveryWayGivesTheSameBits) {
   ASSERT_TRUE(plan.fill_data(model.values.reader(), expected).is_ok());
   const auto entries = model.entries(plan);
   const Folder folder;
-  ASSERT_TRUE(write_params_file((folder / "w.safetensors").c_str(), Format::Safetensors, {entries}).is_ok());
-  ASSERT_TRUE(write_params_file((folder / "w.params").c_str(), Format::TvmParams, {entries}).is_ok());
-  ASSERT_TRUE(write_weights_file((folder / "w.tfw").c_str(), plan, digests.span(), model.values.reader()).is_ok());
+  const auto save = [&](const char* name, auto write) {
+    auto file = AtomicFile::create((folder / name).c_str());
+    return file.has_value() && write(file->sink()).is_ok() && file->commit().is_ok();
+  };
+  ASSERT_TRUE(save("w.safetensors", [&](const ByteSink& sink) { return write_foreign(Format::Safetensors, {entries}, sink); }));
+  ASSERT_TRUE(save("w.params", [&](const ByteSink& sink) { return write_foreign(Format::TvmParams, {entries}, sink); }));
+  ASSERT_TRUE(save("w.tfw", [&](const ByteSink& sink) { return write_weights(plan, digests.span(), model.values.reader(), sink); }));
   Model other(false);
   const Array<Digest> other_digests = other.digests();
-  ASSERT_TRUE(write_weights_file((folder / "other.tfw").c_str(), other.plan(), other_digests.span(), other.values.reader()).is_ok());
+  ASSERT_TRUE(
+      save("other.tfw", [&](const ByteSink& sink) { return write_weights(other.plan(), other_digests.span(), other.values.reader(), sink); }));
   for (const char* name : {"w.safetensors", "w.params", "w.tfw", "other.tfw"}) {
     auto file = ParamFile::open((folder / name).c_str());
     ASSERT_TRUE(file.has_value()) << file.error().message();

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a set of parameters as a file of a format that needs no storage plan, and weights as a .tfw.
+// Writes a set of parameters in a format that needs no storage plan; params::write_weights writes the one that does.
 #pragma once
 
-#include <span>
-
-#include "base/digest.h"
+#include "base/byte_sink.h"
 #include "base/params/param_file.h"
 #include "base/params/param_source.h"
-#include "base/params/storage_plan.h"
 #include "base/status.h"
 
 namespace tiffin::params {
 
-// Safetensors or TvmParams; InvalidArgument for Weights, which need a plan. Atomic.
-Status write_params_file(const char* path, Format format, const ParamSource& source);
-
-// A .tfw of the plan; atomic, memory for one stored tensor.
-Status write_weights_file(const char* path, const StoragePlan& plan, std::span<const Digest> digests, const ParameterReader& reader);
+// Safetensors or TvmParams; Internal for Weights. The sink's errors, OutOfMemory.
+Status write_foreign(Format format, const ParamSource& source, const ByteSink& sink);
 
 }  // namespace tiffin::params

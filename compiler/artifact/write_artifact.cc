@@ -9,7 +9,6 @@
 
 #include "abi/version.h"
 #include "base/artifact_layout.h"
-#include "base/atomic_file.h"
 #include "base/description/describe.h"
 #include "base/memory_stream.h"
 #include "base/params/weights_file.h"
@@ -26,8 +25,20 @@ class Output {
   virtual ~Output() = default;
   // Before anything else; so many bytes will be appended.
   virtual Status begin(uint64_t total_bytes) = 0;
-  virtual Status append(std::span<const uint8_t> bytes) = 0;
   virtual Status write_at(uint64_t offset, std::span<const uint8_t> bytes) = 0;
+  Status append(std::span<const uint8_t> bytes) {
+    written_ += bytes.size();
+    return take(bytes);
+  }
+  ByteSink sink() {
+    return {this, [](void* self, std::span<const uint8_t> bytes) { return static_cast<Output*>(self)->append(bytes); }};
+  }
+  Status pad_to(uint64_t offset) { return sink().write_zeros(offset - written_); }
+
+ private:
+  virtual Status take(std::span<const uint8_t> bytes) = 0;
+
+  uint64_t written_ = 0;
 };
 
 class FileOutput : public Output {
@@ -37,10 +48,11 @@ class FileOutput : public Output {
     file_.announce(total_bytes);
     return {};
   }
-  Status append(std::span<const uint8_t> bytes) override { return file_.write(bytes); }
   Status write_at(uint64_t offset, std::span<const uint8_t> bytes) override { return file_.write_at(offset, bytes); }
 
  private:
+  Status take(std::span<const uint8_t> bytes) override { return file_.write(bytes); }
+
   AtomicFile& file_;
 };
 
@@ -50,46 +62,32 @@ class MemoryOutput : public Output {
     bytes_.reserve(total_bytes);
     return {};
   }
-  Status append(std::span<const uint8_t> bytes) override {
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-    return {};
-  }
   Status write_at(uint64_t offset, std::span<const uint8_t> bytes) override {
     std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<ptrdiff_t>(offset));
     return {};
   }
-  std::vector<uint8_t> take() { return std::move(bytes_); }
+  std::vector<uint8_t> take_bytes() { return std::move(bytes_); }
 
  private:
+  Status take(std::span<const uint8_t> bytes) override {
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    return {};
+  }
+
   std::vector<uint8_t> bytes_;
 };
 
-ByteSink sink_of(Hasher& hasher) {
-  return {&hasher, [](void* context, std::span<const uint8_t> bytes) -> Status {
-            static_cast<Hasher*>(context)->update(bytes);
-            return {};
-          }};
-}
-
-// Appends to an output and hashes what passes.
-class HashedOutput {
- public:
-  explicit HashedOutput(Output& output) : output_(output) {}
-  Status append(std::span<const uint8_t> bytes) {
-    hasher_.update(bytes);
-    written_ += bytes.size();
-    return output_.append(bytes);
-  }
-  Status pad_to(uint64_t offset) { return sink().write_zeros(offset - written_); }
+// Passes everything on and hashes it on the way.
+struct HashingSink {
+  ByteSink next;
+  Hasher hasher;
   ByteSink sink() {
-    return {this, [](void* context, std::span<const uint8_t> bytes) { return static_cast<HashedOutput*>(context)->append(bytes); }};
+    return {this, [](void* context, std::span<const uint8_t> bytes) {
+              auto* self = static_cast<HashingSink*>(context);
+              self->hasher.update(bytes);
+              return self->next.write(bytes);
+            }};
   }
-  Digest digest() const { return hasher_.finish(); }
-
- private:
-  Output& output_;
-  Hasher hasher_;
-  uint64_t written_ = 0;
 };
 
 // The model's parameters as the storage plan's reader wants them.
@@ -129,13 +127,11 @@ class Writer {
           .with_remedy("name the output .tar: a bundle holds any number");
     }
     TIFFIN_TRY(make_sections());
-    TIFFIN_ASSIGN_OR_RETURN(Image image, lay_out());
-    if (contents_.embed_params) TIFFIN_TRY(hash_weights());
-    add_header(image);
+    TIFFIN_ASSIGN_OR_RETURN(const Image image, lay_out());
     TIFFIN_TRY(output.begin(image.total_length));
-    HashedOutput hashed(output);
-    TIFFIN_TRY(write_body(image, hashed));
-    return output.write_at(image.header_offset + offsetof(tiffin_artifact_header, file_digest), hashed.digest().bytes);
+    TIFFIN_TRY(write_body(image, output));
+    TIFFIN_ASSIGN_OR_RETURN(const std::vector<uint8_t> front, header(image));
+    return output.write_at(image.header_offset, front);
   }
 
  private:
@@ -147,10 +143,10 @@ class Writer {
   abi::ManifestT described() const;
   ElfCode elf_code() const;
   Result<Image> lay_out();
-  Status hash_weights();
-  void add_header(Image& image) const;
-  Status write_body(const Image& image, HashedOutput& output);
-  Status write_weights_section(const ByteSink& sink);
+  Status write_body(const Image& image, Output& output);
+  Status write_weights(Output& output);
+  Result<std::vector<uint8_t>> header(const Image& image) const;
+  Result<Digest> file_digest(const Image& image, std::span<const uint8_t> header) const;
 
   const Contents& contents_;
   const WriteOptions& options_;
@@ -292,21 +288,31 @@ Result<Image> Writer::lay_out() {
   return lay_out_tar(sections_, texts);
 }
 
-Status Writer::write_weights_section(const ByteSink& sink) {
-  return params::write_weights(*storage_, parameter_digests_, reader_of(contents_), sink);
+// All but the header, which holds the digest of the weights: zeros stand in its place.
+Status Writer::write_body(const Image& image, Output& output) {
+  bool weights_are_due = image.weights_offset != 0;
+  for (const Extent& extent : image.extents) {
+    if (weights_are_due && extent.offset > image.weights_offset) {
+      TIFFIN_TRY(output.pad_to(image.weights_offset));
+      TIFFIN_TRY(write_weights(output));
+      weights_are_due = false;
+    }
+    TIFFIN_TRY(output.pad_to(extent.offset));
+    TIFFIN_TRY(output.append(extent.bytes));
+  }
+  return {};
 }
 
-// The header, which comes first, holds the digest of the weights, which come last: so they are made twice rather than read back from the file.
-Status Writer::hash_weights() {
-  Hasher hasher;
-  TIFFIN_TRY(write_weights_section(sink_of(hasher)));
-  const Digest digest = hasher.finish();
+Status Writer::write_weights(Output& output) {
+  HashingSink hashing{output.sink(), {}};
+  TIFFIN_TRY(params::write_weights(*storage_, parameter_digests_, reader_of(contents_), hashing.sink()));
+  const Digest digest = hashing.hasher.finish();
   std::copy(digest.bytes.begin(), digest.bytes.end(), sections_.back().entry.digest);
   return {};
 }
 
-// Header and table become one of the image's extents. The file digest stays zeros, as which it enters itself.
-void Writer::add_header(Image& image) const {
+// Header and table, once every section has its digest.
+Result<std::vector<uint8_t>> Writer::header(const Image& image) const {
   tiffin_artifact_header header{};
   constexpr uint8_t kMagic[8] = TIFFIN_MAGIC_BYTES;
   memcpy(header.magic, kMagic, sizeof(kMagic));
@@ -321,30 +327,40 @@ void Writer::add_header(Image& image) const {
   memcpy(header.content_digest, content.bytes.data(), content.bytes.size());
   const Digest digest = header_digest(header, table);
   memcpy(header.header_digest, digest.bytes.data(), digest.bytes.size());
-  Extent extent{image.header_offset, std::vector<uint8_t>(sizeof(header) + table.size() * sizeof(tiffin_section))};
-  memcpy(extent.bytes.data(), &header, sizeof(header));
-  memcpy(extent.bytes.data() + sizeof(header), table.data(), table.size() * sizeof(tiffin_section));
-  const auto is_before = [](const Extent& other, uint64_t offset) { return other.offset < offset; };
-  image.extents.insert(std::lower_bound(image.extents.begin(), image.extents.end(), extent.offset, is_before), std::move(extent));
+  std::vector<uint8_t> bytes(sizeof(header) + table.size() * sizeof(tiffin_section));
+  memcpy(bytes.data(), &header, sizeof(header));
+  memcpy(bytes.data() + sizeof(header), table.data(), table.size() * sizeof(tiffin_section));
+  TIFFIN_ASSIGN_OR_RETURN(const Digest file, file_digest(image, bytes));
+  memcpy(bytes.data() + offsetof(tiffin_artifact_header, file_digest), file.bytes.data(), file.bytes.size());
+  return bytes;
 }
 
-Status Writer::write_body(const Image& image, HashedOutput& output) {
-  bool weights_are_due = image.weights_offset != 0;
+// Of the file with this header, in which the file digest itself is zeros. The weights, which lie between two extents, have a digest of their own.
+Result<Digest> Writer::file_digest(const Image& image, std::span<const uint8_t> header) const {
+  Hasher hasher;
+  const ByteSink sink{&hasher, [](void* context, std::span<const uint8_t> bytes) -> Status {
+                        static_cast<Hasher*>(context)->update(bytes);
+                        return {};
+                      }};
+  uint64_t at = 0;
+  const auto add = [&](uint64_t offset, std::span<const uint8_t> bytes) -> Status {
+    const bool has_weights_before = image.weights_offset != 0 && image.weights_offset >= at && image.weights_offset < offset;
+    TIFFIN_TRY(sink.write_zeros(offset - at - (has_weights_before ? sections_.back().entry.length : 0)));
+    at = offset + bytes.size();
+    return sink.write(bytes);
+  };
+  bool header_is_due = true;
   for (const Extent& extent : image.extents) {
-    if (weights_are_due && extent.offset > image.weights_offset) {
-      TIFFIN_TRY(output.pad_to(image.weights_offset));
-      TIFFIN_TRY(write_weights_section(output.sink()));
-      weights_are_due = false;
+    if (header_is_due && extent.offset > image.header_offset) {
+      TIFFIN_TRY(add(image.header_offset, header));
+      header_is_due = false;
     }
-    TIFFIN_TRY(output.pad_to(extent.offset));
-    TIFFIN_TRY(output.append(extent.bytes));
+    TIFFIN_TRY(add(extent.offset, extent.bytes));
   }
-  return {};
+  return hasher.finish();
 }
 
-bool ends_with(const std::string& text, const char* suffix) { return std::string_view(text).ends_with(suffix); }
-
-Status write_foreign(const Contents& contents, params::Format format, const std::string& path) {
+Status write_foreign(const Contents& contents, params::Format format, const ByteSink& sink) {
   std::vector<params::ParamEntry> entries;
   std::vector<Array<uint8_t>> owned(contents.storage.parameters.size());
   for (size_t i = 0; i < owned.size(); ++i) {
@@ -352,35 +368,29 @@ Status write_foreign(const Contents& contents, params::Format format, const std:
     TIFFIN_ASSIGN_OR_RETURN(const auto bytes, contents.read_parameter(i, owned[i]));
     entries.push_back({row.name, static_cast<DType>(row.dtype), row.shape, bytes.size(), bytes.data(), row.frozen});
   }
-  return params::write_params_file(path.c_str(), format, params::ParamSource{entries});
+  return params::write_foreign(format, params::ParamSource{entries}, sink);
 }
 
 }  // namespace
 
-Form form_of(const std::string& path) { return ends_with(path, ".tar") ? Form::Bundle : Form::SharedObject; }
+Form form_of(const std::string& path) { return path.ends_with(".tar") ? Form::Bundle : Form::SharedObject; }
 
-Status write_artifact(const Contents& contents, const WriteOptions& options, const std::string& path) {
-  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path.c_str(), true));
+Status write_artifact(const Contents& contents, const WriteOptions& options, AtomicFile& file) {
   FileOutput output(file);
-  TIFFIN_TRY(Writer(contents, options).write(output));
-  return file.commit();
+  return Writer(contents, options).write(output);
 }
 
 Result<std::vector<uint8_t>> artifact_bytes(const Contents& contents, const WriteOptions& options) {
   MemoryOutput output;
   TIFFIN_TRY(Writer(contents, options).write(output));
-  return output.take();
+  return output.take_bytes();
 }
 
-Status write_params(const Contents& contents, const std::string& path) {
-  if (ends_with(path, ".safetensors")) return write_foreign(contents, params::Format::Safetensors, path);
-  if (ends_with(path, ".params")) return write_foreign(contents, params::Format::TvmParams, path);
-  if (!ends_with(path, ".tfw")) {
-    return error(Code::InvalidArgument, "the parameter file '%s' has no known suffix: .safetensors, .params and .tfw are known", path.c_str());
-  }
-  TIFFIN_ASSIGN_OR_RETURN(params::StoragePlan plan, params::StoragePlan::read(serialize(contents.storage)));
+Status write_params(const Contents& contents, params::Format format, AtomicFile& file) {
+  if (format != params::Format::Weights) return write_foreign(contents, format, file.sink());
+  TIFFIN_ASSIGN_OR_RETURN(const params::StoragePlan plan, params::StoragePlan::read(serialize(contents.storage)));
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<Digest> digests, digests_of(contents));
-  return params::write_weights_file(path.c_str(), plan, digests, reader_of(contents));
+  return params::write_weights(plan, digests, reader_of(contents), file.sink());
 }
 
 }  // namespace tiffin::artifact

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic_file.h"
+#include "base/params/param_file.h"
 #include "base/status.h"
 #include "compiler/artifact/contents.h"
 
@@ -22,13 +24,13 @@ struct WriteOptions {
   std::optional<int64_t> created;  // seconds since 1970, into the section `created`; absent: no such section
 };
 
-// Atomic: the old file stays until the new one is complete. InvalidArgument for several variants in a shared object. Io, OutOfMemory.
-Status write_artifact(const Contents& contents, const WriteOptions& options, const std::string& path);
+// The caller commits the file. InvalidArgument for several variants in a shared object. Io, OutOfMemory.
+Status write_artifact(const Contents& contents, const WriteOptions& options, AtomicFile& file);
 
 // The bytes that write_artifact writes.
 Result<std::vector<uint8_t>> artifact_bytes(const Contents& contents, const WriteOptions& options);
 
-// The parameters for external use; the suffix of `path` decides: .safetensors, .params or .tfw. Atomic. InvalidArgument for another suffix.
-Status write_params(const Contents& contents, const std::string& path);
+// The parameters for external use. The caller commits the file. Io, OutOfMemory.
+Status write_params(const Contents& contents, params::Format format, AtomicFile& file);
 
 }  // namespace tiffin::artifact

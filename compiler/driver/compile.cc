@@ -20,7 +20,6 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/read_model.h"
 #include "compiler/driver/record_golden.h"
-#include "compiler/driver/staged_file.h"
 #include "compiler/kernel/printer.h"
 #include "compiler/plan/build_plan.h"
 
@@ -32,6 +31,10 @@ struct CompiledModule::State {
   std::vector<std::string> inputs;  // files that no output may replace
   std::optional<Mapping> library;   // of a module that was reopened
   artifact::Form library_form = artifact::Form::SharedObject;
+
+  // `path` says by its suffix what is written.
+  Status write_library(const std::string& path, AtomicFile& file) const;
+  Status write_params(const std::string& path, AtomicFile& file) const;
 };
 
 namespace {
@@ -69,6 +72,17 @@ Status dump_plan(const plan::Plan& plan, const std::string& folder) {
 
 }  // namespace
 
+Status CompiledModule::State::write_library(const std::string& path, AtomicFile& file) const {
+  const artifact::Form form = artifact::form_of(path);
+  if (library.has_value() && library_form == form) return file.write(library->bytes());
+  return artifact::write_artifact(contents, {form, creation_time()}, file);
+}
+
+Status CompiledModule::State::write_params(const std::string& path, AtomicFile& file) const {
+  TIFFIN_ASSIGN_OR_RETURN(const params::Format format, params::format_of_path(path.c_str()));
+  return artifact::write_params(contents, format, file);
+}
+
 CompiledModule::CompiledModule(std::unique_ptr<State> state) : state_(std::move(state)) {}
 CompiledModule::CompiledModule(CompiledModule&&) noexcept = default;
 CompiledModule& CompiledModule::operator=(CompiledModule&&) noexcept = default;
@@ -85,12 +99,9 @@ Result<CompiledModule> CompiledModule::reopen(artifact::Contents contents, const
 
 Status CompiledModule::export_library(const std::string& path) const {
   TIFFIN_TRY(check_outputs({path}, state_->inputs));
-  if (state_->library.has_value() && state_->library_form == artifact::form_of(path)) {
-    TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path.c_str(), true));
-    TIFFIN_TRY(file.write(state_->library->bytes()));
-    return file.commit();
-  }
-  return artifact::write_artifact(state_->contents, {artifact::form_of(path), creation_time()}, path);
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path.c_str(), true));
+  TIFFIN_TRY(state_->write_library(path, file));
+  return file.commit();
 }
 
 Result<std::vector<uint8_t>> CompiledModule::to_bytes() const {
@@ -101,17 +112,19 @@ Result<std::vector<uint8_t>> CompiledModule::to_bytes() const {
 
 Status CompiledModule::export_params(const std::string& path) const {
   TIFFIN_TRY(check_outputs({path}, state_->inputs));
-  return artifact::write_params(state_->contents, path);
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path.c_str()));
+  TIFFIN_TRY(state_->write_params(path, file));
+  return file.commit();
 }
 
 Status CompiledModule::export_files(const std::string& library, const std::string& params) const {
   if (params.empty()) return export_library(library);
   TIFFIN_TRY(check_outputs({library, params}, state_->inputs));
-  TIFFIN_ASSIGN_OR_RETURN(StagedFile library_file, StagedFile::create(library, true));
-  TIFFIN_ASSIGN_OR_RETURN(StagedFile params_file, StagedFile::create(params, false));
-  TIFFIN_TRY(export_library(library_file.staging()));
-  TIFFIN_TRY(export_params(params_file.staging()));
-  return StagedFile::publish(params_file, library_file);
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile library_file, AtomicFile::create(library.c_str(), true));
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile params_file, AtomicFile::create(params.c_str()));
+  TIFFIN_TRY(state_->write_library(library, library_file));
+  TIFFIN_TRY(state_->write_params(params, params_file));
+  return AtomicFile::commit(params_file, library_file);
 }
 
 Result<std::vector<std::pair<std::string, graph::Tensor>>> CompiledModule::params() const {

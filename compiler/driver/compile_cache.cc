@@ -13,7 +13,6 @@
 #include <thread>
 
 #include "base/atomic_file.h"
-#include "compiler/driver/staged_file.h"
 
 namespace tiffin::driver {
 namespace {
@@ -145,29 +144,16 @@ class OutputCopies {
  public:
   // False when one of the cache's files cannot be read. Io for the outputs.
   Result<bool> make(const OutputPaths& from, const OutputPaths& to) {
-    if (to.params.empty()) {
-      TIFFIN_ASSIGN_OR_RETURN(library_, copy_file(from.library, to.library, true));
-      return library_.has_value();
-    }
-    TIFFIN_ASSIGN_OR_RETURN(StagedFile library, StagedFile::create(to.library, true));
-    staged_library_.emplace(std::move(library));
-    TIFFIN_ASSIGN_OR_RETURN(StagedFile params, StagedFile::create(to.params, false));
-    staged_params_.emplace(std::move(params));
-    TIFFIN_ASSIGN_OR_RETURN(library_, copy_file(from.library, staged_library_->staging(), true));
-    TIFFIN_ASSIGN_OR_RETURN(params_, copy_file(from.params, staged_params_->staging(), false));
+    TIFFIN_ASSIGN_OR_RETURN(library_, copy_file(from.library, to.library, true));
+    if (to.params.empty()) return library_.has_value();
+    TIFFIN_ASSIGN_OR_RETURN(params_, copy_file(from.params, to.params, false));
     return library_.has_value() && params_.has_value();
   }
   StoredFile library() const { return library_->stored; }
   StoredFile params() const { return params_.has_value() ? params_->stored : StoredFile(); }
-  Status publish() {
-    TIFFIN_TRY(library_->file.commit());
-    if (!params_.has_value()) return {};
-    TIFFIN_TRY(params_->file.commit());
-    return StagedFile::publish(*staged_params_, *staged_library_);
-  }
+  Status publish() { return params_.has_value() ? AtomicFile::commit(params_->file, library_->file) : library_->file.commit(); }
 
  private:
-  std::optional<StagedFile> staged_library_, staged_params_;
   std::optional<Copy> library_, params_;
 };
 

@@ -189,5 +189,26 @@ TEST(Container, HashesSectionsAndFile) {
   EXPECT_TRUE(artifact->container().hash_file().has_value());
 }
 
+TEST(Container, EveryByteIsCoveredByTheFileOrByTheWeights) {
+  const auto open_container = [](const std::vector<uint8_t>& file) {
+    return Container::open(Source::from_memory(file).value(), VerifyLevel::None).value();
+  };
+  const std::vector<uint8_t> file = testing::build({});
+  const Container whole = open_container(file);
+  const Section* weights = whole.find(TIFFIN_SECTION_WEIGHTS);
+  ASSERT_NE(weights, nullptr);
+  const uint64_t begin = weights->offset, end = begin + weights->length;
+  const Digest expected = whole.hash_file().value();
+  for (const uint64_t at : {begin - 1, begin, end - 1, end}) {
+    if (at >= file.size()) continue;
+    std::vector<uint8_t> damaged = file;
+    damaged[at] ^= 1;
+    const Container container = open_container(damaged);
+    const bool is_of_weights = at >= begin && at < end;
+    EXPECT_EQ(container.hash_file().value() == expected, is_of_weights) << at;
+    EXPECT_EQ(container.check_section(*container.find(TIFFIN_SECTION_WEIGHTS)).is_ok(), !is_of_weights) << at;
+  }
+}
+
 }  // namespace
 }  // namespace tiffin::runtime

@@ -241,15 +241,24 @@ Result<Digest> Container::hash_section(const Section& section) const {
   return hasher.finish();
 }
 
+// What lies in [begin, end) of the source, without the weights.
+Status Container::hash_but_weights(uint64_t begin, uint64_t end, Hasher& hasher) const {
+  const Section* weights = find(TIFFIN_SECTION_WEIGHTS);
+  const uint64_t gap = weights == nullptr ? end : std::clamp(weights->offset, begin, end);
+  const uint64_t behind = weights == nullptr ? end : std::clamp(weights->offset + weights->length, gap, end);
+  TIFFIN_TRY(source_.hash(begin, gap - begin, hasher));
+  return source_.hash(behind, end - behind, hasher);
+}
+
 Result<Digest> Container::hash_file() const {
   if (is_folder()) return error(Code::InvalidArgument, "'%s' is a folder, which has no digest of its own", source_.name());
   Hasher hasher;
   constexpr uint8_t kZeros[TIFFIN_DIGEST_BYTES] = {};
   const uint64_t field = header_offset_ + offsetof(tiffin_artifact_header, file_digest);
   const uint64_t after = field + sizeof(kZeros);
-  TIFFIN_TRY(source_.hash(0, field, hasher));
+  TIFFIN_TRY(hash_but_weights(0, field, hasher));
   hasher.update(kZeros);
-  TIFFIN_TRY(source_.hash(after, source_.size() - after, hasher));
+  TIFFIN_TRY(hash_but_weights(after, source_.size(), hasher));
   return hasher.finish();
 }
 

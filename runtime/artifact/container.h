@@ -87,7 +87,7 @@ class Container {
   // The bytes of a bundle's member that is no section, in `arena`; NotAnArtifact when there is none, Io, OutOfMemory.
   Result<std::span<const uint8_t>> read_member(const char* path, Arena& arena) const;
 
-  // Hash what is in the file now; a file digest only where there is one. Io, Truncated.
+  // Hash what is in the file now; a file digest, which leaves the weights to the digest of their section, only where there is one. Io, Truncated.
   Result<Digest> hash_section(const Section& section) const;
   Result<Digest> hash_file() const;
   // True when the artifact is enclosed in an executable, whose own bytes check_program compares with their digest. DigestMismatch, Io.
@@ -115,6 +115,7 @@ class Container {
   Status read_header();
   Status check_completeness() const;
   Status place(Section& section, const tiffin_section& entry, const char* name);
+  Status hash_but_weights(uint64_t begin, uint64_t end, Hasher& hasher) const;
   Status place_member(Section& section, std::string_view member_name);
   Status check_format() const;
   Status check_abi() const;

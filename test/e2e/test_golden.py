@@ -14,7 +14,7 @@ import blake3
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 MAGIC = bytes.fromhex("89544946460D0A1A")
-HEADER, ROW, CODE, GOLDEN = 160, 112, 4, 7
+HEADER, ROW, CODE, WEIGHTS, GOLDEN = 160, 112, 4, 6, 7
 
 
 def save(path, nodes, inputs, outputs, weights):
@@ -51,16 +51,22 @@ def repair(whole):
     """Writes the digests of the code, which is one run of bytes without constants, and of everything above it anew."""
     start = whole.index(MAGIC)
     count, = struct.unpack_from("<I", whole, start + 20)
-    row = next(row for row in (start + HEADER + ROW * index for index in range(count)) if struct.unpack_from("<I", whole, row)[0] == CODE)
-    address, length, _, constants = struct.unpack_from("<QQQQ", whole, row + 48)
-    assert constants == 0
-    place = next(offset + address - at for at, offset, size in segments(whole) if at <= address < at + size)
+
+    def section_of(kind):
+        """Its row in the table, its place in the file, and its length."""
+        row = next(row for row in (start + HEADER + ROW * index for index in range(count)) if struct.unpack_from("<I", whole, row)[0] == kind)
+        address, length, _, constants = struct.unpack_from("<QQQQ", whole, row + 48)
+        assert constants == 0
+        return row, next(offset + address - at for at, offset, size in segments(whole) if at <= address < at + size), length
+
+    row, place, length = section_of(CODE)
     whole[row + 80:row + ROW] = blake3.blake3(whole[place:place + length])
     blake3.content_digest(whole, start, count)
     blake3.repair_header(whole, start, count)
     blank = bytearray(whole)
     blank[start + blake3.FILE_DIGEST:start + blake3.FILE_DIGEST + 32] = bytes(32)
-    whole[start + blake3.FILE_DIGEST:start + blake3.FILE_DIGEST + 32] = blake3.blake3(blank)
+    _, place, length = section_of(WEIGHTS)
+    whole[start + blake3.FILE_DIGEST:start + blake3.FILE_DIGEST + 32] = blake3.blake3(blank[:place] + blank[place + length:])
 
 
 def section(whole):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/named_set.h"
 
+#include "base/atomic_file.h"
 #include "base/params/bind.h"
 #include "base/params/write_params.h"
 #include "tools/commands/open_artifact.h"
@@ -48,18 +49,28 @@ Status open_sound_set(const char* path, NamedSet* out) {
   return checked.is_ok() ? Status() : std::move(checked).with_context("'%s'", path);
 }
 
+namespace {
+
+Status write_weights(const params::ParamSource& source, const params::StoragePlan& plan, std::span<const Digest> digests, const ByteSink& sink) {
+  TIFFIN_ASSIGN_OR_RETURN(const params::SourceReader reader, params::SourceReader::create(plan, source));
+  if (!digests.empty()) return params::write_weights(plan, digests, reader.reader(), sink);
+  TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> fresh, params::parameter_digests(plan, reader.reader()));
+  return params::write_weights(plan, fresh.span(), reader.reader(), sink);
+}
+
+}  // namespace
+
 Status write_set(const char* path, const params::ParamSource& source, const params::StoragePlan* plan, std::span<const Digest> digests,
                  const char* origin) {
   TIFFIN_ASSIGN_OR_RETURN(const params::Format format, params::format_of_path(path));
-  if (format != params::Format::Weights) return params::write_params_file(path, format, source);
-  if (plan == nullptr) {
+  if (format == params::Format::Weights && plan == nullptr) {
     return error(Code::InvalidArgument, "'%s' has no storage plan, which a .tfw file needs", origin)
         .with_remedy("write the .tfw from the artifact: tiffin params extract MODEL.so --params '%s' -o '%s'", origin, path);
   }
-  TIFFIN_ASSIGN_OR_RETURN(const params::SourceReader reader, params::SourceReader::create(*plan, source));
-  if (!digests.empty()) return params::write_weights_file(path, *plan, digests, reader.reader());
-  TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> fresh, params::parameter_digests(*plan, reader.reader()));
-  return params::write_weights_file(path, *plan, fresh.span(), reader.reader());
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
+  TIFFIN_TRY(format == params::Format::Weights ? write_weights(source, *plan, digests, file.sink())
+                                               : params::write_foreign(format, source, file.sink()));
+  return file.commit();
 }
 
 }  // namespace tiffin::tools

@@ -6,7 +6,6 @@
 
 #include "base/artifact_layout.h"
 #include "base/text.h"
-#include "tools/commands/background_hash.h"
 #include "tools/commands/byte_file.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/json_output.h"
@@ -45,10 +44,10 @@ Status note(Verdict& verdict, std::string_view name, Status status) {
   return add_failure(verdict, name, status);
 }
 
-Status check_file(const runtime::Container& container, BackgroundHash& hash, Verdict& verdict) {
+Status check_file(const runtime::Container& container, Verdict& verdict) {
   if (container.is_folder()) return {};
   const char* path = container.source().name();
-  TIFFIN_ASSIGN_OR_RETURN(const Digest actual, hash.take());
+  TIFFIN_ASSIGN_OR_RETURN(const Digest actual, container.hash_file());
   if (actual == container.file_digest()) return note(verdict, "file", {});
   verdict.is_rewritten = container.is_rewritten();
   if (verdict.is_rewritten) {
@@ -87,13 +86,12 @@ Status verify_all(const Arguments& arguments, Verdict& verdict) {
   verdict.is_folder = opened->is_folder();
   runtime::Container container = std::move(opened).value();
   TIFFIN_ASSIGN_OR_RETURN(verdict.golden.verdict.cases, runtime::golden_case_count(container));
-  BackgroundHash file_hash(container);
   for (const runtime::Section& section : container.sections()) {
     // Attachments of a bundle have a place once the manifest is read.
     if (!is_attachment(section.kind)) TIFFIN_TRY(note(verdict, section.name, container.check_section(section)));
   }
   if (container.is_enclosed()) TIFFIN_TRY(note(verdict, "program", container.check_program()));
-  TIFFIN_TRY(check_file(container, file_hash, verdict));
+  TIFFIN_TRY(check_file(container, verdict));
   TIFFIN_TRY(check_signature(arguments, container, verdict));
   const bool sections_hold = verdict.failed_count == 0 || (verdict.failed_count == 1 && verdict.is_rewritten);
   if (!sections_hold) return {};

@@ -35,7 +35,9 @@ Status bundle(const BundleWords& words) {
     Status joined = artifact::join(contents, std::move(other));
     if (!joined.is_ok()) return std::move(joined).with_context("'%s' does not join '%s'", words.inputs[i].c_str(), words.inputs.front().c_str());
   }
-  TIFFIN_TRY(artifact::write_artifact(contents, {artifact::Form::Bundle, driver::creation_time()}, words.output));
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(words.output.c_str(), true));
+  TIFFIN_TRY(artifact::write_artifact(contents, {artifact::Form::Bundle, driver::creation_time()}, file));
+  TIFFIN_TRY(file.commit());
   std::vector<std::string> targets;
   for (const auto& variant : contents.program.variants) targets.push_back(variant->target);
   if (words.json) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "base/params/param_file.h"
 #include "tools/commands/arguments.h"
 #include "tools/tiffin/parse_words.h"
 
@@ -56,8 +57,6 @@ void define_options(CLI::App& app, CompileWords& words, RawWords& raw) {
   app.add_flag("--quiet", words.quiet, "print nothing");
 }
 
-bool is_known_params_suffix(const std::string& path) { return path.ends_with(".safetensors") || path.ends_with(".params") || path.ends_with(".tfw"); }
-
 // An empty word, as of a variable that is not set, would silently mean that the option was not given.
 Status check_empty_words(const CLI::App& app) {
   for (const char* name : {"--output", "--params-out", "--golden-inputs", "--cache", "--cache-size", "--dump", "--stop-after", "--name", "--entry"}) {
@@ -84,9 +83,8 @@ Status read_raw_words(const RawWords& raw, CompileWords* words) {
     return error(Code::InvalidArgument, "%zu targets are given, one fits into '%s'", words->options.targets.size(), words->output.c_str())
         .with_remedy("name the output .tar: a bundle holds any number");
   }
-  if (!words->params_out.empty() && !is_known_params_suffix(words->params_out)) {
-    return error(Code::InvalidArgument, "--params-out is '%s', a file ending in .safetensors, .params or .tfw is expected",
-                 words->params_out.c_str());
+  if (!words->params_out.empty()) {
+    if (auto format = params::format_of_path(words->params_out.c_str()); !format.has_value()) return format.take_error().with_context("--params-out");
   }
   if (!raw.cache_size.empty()) {
     if (words->cache.empty()) return error(Code::InvalidArgument, "--cache-size is given without --cache");

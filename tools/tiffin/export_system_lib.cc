@@ -132,12 +132,6 @@ extern const tiffin_system_lib {1}_tiffin;
                      for_comment(about), name, symbol);
 }
 
-Status write_text(const std::string& path, const std::string& text) {
-  TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path.c_str()));
-  TIFFIN_TRY(file.write({reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
-  return file.commit();
-}
-
 Status write_system_lib(const runtime::Artifact& artifact, uint16_t machine, const SystemLibPaths& out) {
   artifact::Linkable linkable;
   linkable.machine = machine;
@@ -149,8 +143,10 @@ Status write_system_lib(const runtime::Artifact& artifact, uint16_t machine, con
   TIFFIN_ASSIGN_OR_RETURN(linkable.members, members_of(artifact, header));
   TIFFIN_ASSIGN_OR_RETURN(AtomicFile library, AtomicFile::create(out.library.c_str()));
   TIFFIN_TRY(artifact::write_archive(linkable, library));
-  TIFFIN_TRY(write_text(out.header, header_text(artifact, name, linkable.symbol)));
-  return library.commit();
+  const std::string text = header_text(artifact, name, linkable.symbol);
+  TIFFIN_ASSIGN_OR_RETURN(AtomicFile declarations, AtomicFile::create(out.header.c_str()));
+  TIFFIN_TRY(declarations.write({reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
+  return AtomicFile::commit(declarations, library);
 }
 
 }  // namespace

@@ -109,15 +109,23 @@ Status write_signed_file(const runtime::Container& container, const Sealed& seal
   const Patch patches[] = {{container.header_offset(), sealed.header}, {section.offset, bytes_of(sealed.signature)}};
   TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path.c_str()));
   Hasher hasher;
-  std::vector<uint8_t> chunk(1 << 20);
+  std::vector<uint8_t> chunk;
+  const auto copy = [&](uint64_t begin, uint64_t end, bool is_hashed) -> Status {
+    for (uint64_t at = begin; at < end; at += chunk.size()) {
+      chunk.resize(static_cast<size_t>(std::min<uint64_t>(1 << 20, end - at)));
+      TIFFIN_TRY(container.source().read(at, chunk));
+      for (const Patch& patch : patches) apply(patch, at, chunk);
+      if (is_hashed) hasher.update(chunk);
+      TIFFIN_TRY(file.write(chunk));
+    }
+    return {};
+  };
+  const runtime::Section* weights = container.find(TIFFIN_SECTION_WEIGHTS);
   const uint64_t total = container.source().size();
-  for (uint64_t at = 0; at < total; at += chunk.size()) {
-    chunk.resize(static_cast<size_t>(std::min<uint64_t>(chunk.size(), total - at)));
-    TIFFIN_TRY(container.source().read(at, chunk));
-    for (const Patch& patch : patches) apply(patch, at, chunk);
-    hasher.update(chunk);
-    TIFFIN_TRY(file.write(chunk));
-  }
+  const uint64_t gap = weights != nullptr ? weights->offset : total, behind = weights != nullptr ? gap + weights->length : total;
+  TIFFIN_TRY(copy(0, gap, true));
+  TIFFIN_TRY(copy(gap, behind, false));  // the weights, which have a digest of their own
+  TIFFIN_TRY(copy(behind, total, true));
   TIFFIN_TRY(file.write_at(container.header_offset() + offsetof(tiffin_artifact_header, file_digest), hasher.finish().bytes));
   return file.commit();
 }
