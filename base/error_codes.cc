@@ -86,7 +86,7 @@ constexpr char kTexts[] =
     "IndexOutOfRange\0"
     "check the index inputs of the node named\0"
     "InvalidArgument\0"
-    "see the allowed values in the message\0"
+    "correct the option or argument that the message names\0"
     "Internal\0"
     "please report it with the message and the model\0";
 

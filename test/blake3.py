@@ -2,12 +2,14 @@
 """BLAKE3-256 for tests that alter artifacts and repair their digests: the library's own portable C sources, compiled on first use."""
 import ctypes
 import functools
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
 
 HEADER_BYTES, SECTION_BYTES = 160, 112
 CONTENT_DIGEST, HEADER_DIGEST, FILE_DIGEST, DIGEST_BYTES = 32, 64, 96, 32  # fields of tiffin_artifact_header
+WEIGHTS = 6  # kind of section
 STATE_BYTES = 4096  # more than blake3_hasher takes
 
 
@@ -44,3 +46,26 @@ def content_digest(content, at, section_count):
     told = [content[row:row + 4] + content[row + 16:row + 48] + content[row + 56:row + 64] + content[row + 80:row + 112]
             for row in rows if kinds[row] not in (8, 9)]
     content[at + CONTENT_DIGEST:at + HEADER_DIGEST] = blake3(b"".join(told))
+
+
+def segments(content):
+    """Address, offset and size of the loaded segments of a shared object."""
+    table, = struct.unpack_from("<Q", content, 32)
+    rows = [struct.unpack_from("<IIQQQQQQ", content, table + 56 * index) for index in range(struct.unpack_from("<H", content, 56)[0])]
+    return [(at, offset, size) for kind, _, offset, at, _, size, *_ in rows if kind == 1]
+
+
+def place_of(content, row):
+    """Where the section of the table's row at `row` lies in a shared object or a bundle, and its length."""
+    address, length = struct.unpack_from("<QQ", content, row + 48)
+    if content[:4] != b"\x7fELF":
+        return address, length
+    return next(offset + address - at for at, offset, size in segments(content) if at <= address < at + size), length
+
+
+def repair_file(content, at, section_count):
+    """Writes the file digest into the header at `at`: every byte but those of the weights, the digest itself as zeros."""
+    content[at + FILE_DIGEST:at + FILE_DIGEST + DIGEST_BYTES] = bytes(DIGEST_BYTES)
+    rows = [at + HEADER_BYTES + SECTION_BYTES * index for index in range(section_count)]
+    place, length = next((place_of(content, row) for row in rows if struct.unpack_from("<I", content, row)[0] == WEIGHTS), (len(content), 0))
+    content[at + FILE_DIGEST:at + FILE_DIGEST + DIGEST_BYTES] = blake3(content[:place] + content[place + length:])

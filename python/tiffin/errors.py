@@ -98,7 +98,7 @@ _REMEDIES = {
     "MissingParam": "give the model's parameters: set_input(**tiffin.load_param_dict(content)) or load_params(path)",
     "ParamDigestMismatch": "give the model's own parameters, or load_params(..., new_weights=True) if other values are wanted",
     "OpenShape": "fix them with tiffin.compile(..., dims={'NAME': N}) or input_shapes={'NAME': (A, B, C)}",
-    "InvalidArgument": "see the allowed values in the message",
+    "InvalidArgument": "correct the option or argument that the message names",
     "MissingCpuFeature": "compile the model for this machine, for example with target='llvm -mcpu=x86-64-v2'",
     "Strict": "remove the cause of the fallback named, or load without strict=True",
 }
@@ -118,7 +118,7 @@ def from_status(code: str, message: str, remedy: str = "", details: Optional[Map
 
 
 def invalid_argument(message: str, remedy: str = "", **details: Any) -> Error:
-    return from_status("InvalidArgument", message, remedy or "see the allowed values in the message", details)
+    return from_status("InvalidArgument", message, remedy or "correct the option or argument that the message names", details)
 
 
 def not_portable(what: str, remedy: str) -> Error:

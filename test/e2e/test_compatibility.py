@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blake3 import HEADER_BYTES, SECTION_BYTES, content_digest, repair_header
+from blake3 import HEADER_BYTES, SECTION_BYTES, content_digest, repair_file, repair_header
 from program import assert_close
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
@@ -97,12 +97,13 @@ def altered(tmp_path):
 
 
 def repaired(path):
-    """Writes the digests of contents and header anew."""
+    """Writes the digests of contents, header and file anew."""
     content = bytearray(path.read_bytes())
     (at,) = headers(content)
     count = struct.unpack_from("<I", content, at + SECTION_COUNT)[0]
     content_digest(content, at, count)
     repair_header(content, at, count)
+    repair_file(content, at, count)
     path.write_bytes(content)
 
 
@@ -140,6 +141,9 @@ def test_doctor_reads_on_behind_another_version(own, altered, tiffin_run):
     repaired(path)
     done = tiffin_run.run("doctor", path, "--cpu", "k8", "--json")
     assert done.returncode == 1 and [problem["code"] for problem in json.loads(done.stdout)["problems"]] == ["AbiMismatch", "MissingCpuFeature"]
+    assert tiffin_run.json("inspect", path)["abi_version"] == NEW
+    verdict = tiffin_run.json("verify", path)
+    assert verdict["ok"] and verdict["golden"]["passed"] == 0 and f"ABI {NEW}" in verdict["golden"]["not_run"]
 
 
 @pytest.mark.parametrize("name", ["embedded.so", "bundle.tar"])
@@ -159,6 +163,8 @@ def test_a_section_of_the_future(own, tiffin, tiffin_run, altered, name):
         done = tiffin_run.run("doctor", path, "--json")
         problems = json.loads(done.stdout)["problems"]
         assert [problem["code"] for problem in problems] == ["FormatTooNew"] * required and json.loads(done.stdout)["chosen"]
+        verdict = tiffin_run.json("verify", path)
+        assert verdict["ok"] and verdict["golden"]["passed"] == 1 - required and ("not_run" in verdict["golden"]) == bool(required)
     tiffin_run.fails("FormatTooNew", "run", path, "--fill", "zeros", mentions=(f"kind {NEW}",))
 
 

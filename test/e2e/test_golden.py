@@ -14,7 +14,7 @@ import blake3
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 MAGIC = bytes.fromhex("89544946460D0A1A")
-HEADER, ROW, CODE, WEIGHTS, GOLDEN = 160, 112, 4, 6, 7
+HEADER, ROW, CODE, GOLDEN = 160, 112, 4, 7
 
 
 def save(path, nodes, inputs, outputs, weights):
@@ -40,33 +40,17 @@ def answer(tiffin_run, *words):
     return seen, done.stderr
 
 
-def segments(whole):
-    """Address, offset and size of the loaded segments of a shared object."""
-    table, = struct.unpack_from("<Q", whole, 32)
-    rows = [struct.unpack_from("<IIQQQQQQ", whole, table + 56 * index) for index in range(struct.unpack_from("<H", whole, 56)[0])]
-    return [(at, offset, size) for kind, _, offset, at, _, size, *_ in rows if kind == 1]
-
-
 def repair(whole):
     """Writes the digests of the code, which is one run of bytes without constants, and of everything above it anew."""
     start = whole.index(MAGIC)
     count, = struct.unpack_from("<I", whole, start + 20)
-
-    def section_of(kind):
-        """Its row in the table, its place in the file, and its length."""
-        row = next(row for row in (start + HEADER + ROW * index for index in range(count)) if struct.unpack_from("<I", whole, row)[0] == kind)
-        address, length, _, constants = struct.unpack_from("<QQQQ", whole, row + 48)
-        assert constants == 0
-        return row, next(offset + address - at for at, offset, size in segments(whole) if at <= address < at + size), length
-
-    row, place, length = section_of(CODE)
+    row = next(row for row in (start + HEADER + ROW * index for index in range(count)) if struct.unpack_from("<I", whole, row)[0] == CODE)
+    assert struct.unpack_from("<Q", whole, row + 72) == (0,)
+    place, length = blake3.place_of(whole, row)
     whole[row + 80:row + ROW] = blake3.blake3(whole[place:place + length])
     blake3.content_digest(whole, start, count)
     blake3.repair_header(whole, start, count)
-    blank = bytearray(whole)
-    blank[start + blake3.FILE_DIGEST:start + blake3.FILE_DIGEST + 32] = bytes(32)
-    _, place, length = section_of(WEIGHTS)
-    whole[start + blake3.FILE_DIGEST:start + blake3.FILE_DIGEST + 32] = blake3.blake3(blank[:place] + blank[place + length:])
+    blake3.repair_file(whole, start, count)
 
 
 def section(whole):
@@ -130,7 +114,7 @@ def test_a_wrong_kernel_is_named(tiffin, tiffin_run, tmp_path):
     assert len(kernels) == 3
     for name, address in kernels.items():
         whole = bytearray((tmp_path / "n.so").read_bytes())
-        place = next(offset + address - at for at, offset, size in segments(whole) if at <= address < at + size)
+        place = next(offset + address - at for at, offset, size in blake3.segments(whole) if at <= address < at + size)
         whole[place:place + 3] = b"\x31\xc0\xc3"  # xor eax, eax; ret
         repair(whole)
         (tmp_path / "x.so").write_bytes(whole)

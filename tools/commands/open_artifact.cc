@@ -18,14 +18,17 @@ Result<runtime::Artifact> open_artifact(const char* path, runtime::VerifyLevel l
   return runtime::Artifact::open(std::move(source), level);
 }
 
+bool forbids_running_only(const Status& obstacle, const runtime::Container& container) {
+  return obstacle.code() == Code::AbiMismatch || (obstacle.code() == Code::FormatTooNew && container.header().format_major == TIFFIN_FORMAT_MAJOR);
+}
+
 Result<runtime::Artifact> open_to_describe(const char* path) {
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(path));
   runtime::Artifact artifact;
   runtime::Obstacles obstacles;
   Status failure = artifact.read_past(std::move(source), obstacles);
   for (size_t i = 0; i < obstacles.count; ++i) {
-    const bool is_section = obstacles.list[i].code() == Code::FormatTooNew && artifact.container().header().format_major == TIFFIN_FORMAT_MAJOR;
-    if (!is_section) return std::move(obstacles.list[i]);
+    if (!forbids_running_only(obstacles.list[i], artifact.container())) return std::move(obstacles.list[i]);
   }
   if (!failure.is_ok()) return failure;
   return artifact;

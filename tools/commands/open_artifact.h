@@ -9,8 +9,10 @@ namespace tiffin::tools {
 
 Result<runtime::Artifact> open_artifact(const char* path, runtime::VerifyLevel level);
 
-// For commands that only tell what is in the file: nothing but the tables is hashed, and sections of a newer version are passed over even where
-// loading needs them.
+// True for what forbids to run the artifact, but not to tell what is in it: another ABI, or a section of a newer version that loading needs.
+bool forbids_running_only(const Status& obstacle, const runtime::Container& container);
+
+// For commands that only tell what is in the file: nothing but the tables is hashed, and what forbids running only is passed over.
 Result<runtime::Artifact> open_to_describe(const char* path);
 
 // True when the file begins as an artifact or another ELF file or tar archive does, and for a folder; false as well when it cannot be read.

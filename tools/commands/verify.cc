@@ -9,6 +9,7 @@
 #include "tools/commands/byte_file.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/json_output.h"
+#include "tools/commands/open_artifact.h"
 #include "tools/commands/signature.h"
 #include "tools/commands/verify_golden.h"
 #include "tools/commands/verify_params.h"
@@ -61,8 +62,9 @@ Status check_file(const runtime::Container& container, Verdict& verdict) {
                     to_text(container.file_digest()).text));
 }
 
-// A case that fails is an answer, and so are cases that cannot be read although their digest holds.
-Status check_golden(const Arguments& arguments, const runtime::Artifact& artifact, Verdict& verdict) {
+// A case that fails is an answer, and so are cases that cannot be read although their digest holds. None is run where there are obstacles.
+Status check_golden(const Arguments& arguments, const runtime::Artifact& artifact, const runtime::Obstacles& obstacles, Verdict& verdict) {
+  if (obstacles.count > 0) return skip_golden(obstacles.list[0], &verdict.golden);
   Status status = verify_golden(arguments, artifact, &verdict.golden);
   const Status& failure = verdict.golden.verdict.failure;
   if (status.is_ok() && !failure.is_ok()) report_reason(failure.code(), failure.message(), failure.remedy());
@@ -79,12 +81,16 @@ Status check_signature(const Arguments& arguments, const runtime::Container& con
 
 Status verify_all(const Arguments& arguments, Verdict& verdict) {
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(arguments.file));
-  Result<runtime::Container> opened = runtime::Container::open(std::move(source), runtime::VerifyLevel::None);
+  runtime::Container container;
+  runtime::Obstacles obstacles;
+  Status failure = container.read_past(std::move(source), obstacles);
+  for (size_t i = 0; i < obstacles.count; ++i) {
+    if (!forbids_running_only(obstacles.list[i], container)) return std::move(obstacles.list[i]);
+  }
   // A header that contradicts its digest is an answer; a file that is no artifact is none.
-  if (!opened.has_value()) return opened.error().code() == Code::DigestMismatch ? note(verdict, "header", opened.take_error()) : opened.take_error();
+  if (!failure.is_ok()) return failure.code() == Code::DigestMismatch ? note(verdict, "header", std::move(failure)) : std::move(failure);
   verdict.checked += 1;
-  verdict.is_folder = opened->is_folder();
-  runtime::Container container = std::move(opened).value();
+  verdict.is_folder = container.is_folder();
   TIFFIN_ASSIGN_OR_RETURN(verdict.golden.verdict.cases, runtime::golden_case_count(container));
   for (const runtime::Section& section : container.sections()) {
     // Attachments of a bundle have a place once the manifest is read.
@@ -106,7 +112,7 @@ Status verify_all(const Arguments& arguments, Verdict& verdict) {
     TIFFIN_TRY(note(verdict, "params", verify_params(artifact, arguments.params, arguments.new_weights)));
     if (verdict.failed_count > before) return {};
   }
-  return check_golden(arguments, artifact, verdict);
+  return check_golden(arguments, artifact, obstacles, verdict);
 }
 
 Status print_json(const Verdict& verdict) {

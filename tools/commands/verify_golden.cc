@@ -44,6 +44,10 @@ Status verify_golden(const Arguments& arguments, const runtime::Artifact& artifa
   return {};
 }
 
+Status skip_golden(const Status& reason, GoldenAnswer* out) {
+  return out->verdict.cases == 0 ? Status() : set_reason(out, "not by this runtime: ", reason.message());
+}
+
 void write_golden(JsonOutput& out, const GoldenAnswer& answer) {
   const runtime::GoldenVerdict& verdict = answer.verdict;
   const bool has_run = answer.module.get() != nullptr && verdict.cases > 0;

@@ -23,7 +23,7 @@ std::optional<int> parse_words(CLI::App& app, int count, char** words) {
 
 int wrong_usage(const CLI::App& app, const Status& status, bool json) {
   report_failure(status, json);
-  fputs(app.help().c_str(), stderr);
+  fprintf(stderr, "'%s --help' lists what can be given\n", app.get_name().c_str());
   return 2;
 }
 

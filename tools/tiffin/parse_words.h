@@ -15,7 +15,7 @@ namespace tiffin::tools {
 // Parses the words into what the app's options name. The exit status when there is nothing left to do: 0 after help, 2 after wrong usage.
 std::optional<int> parse_words(CLI::App& app, int count, char** words);
 
-// Tells wrong usage and the command's help; 2.
+// Tells wrong usage and where help is; 2.
 int wrong_usage(const CLI::App& app, const Status& status, bool json);
 
 // 0, or 3 after the failure is told.
