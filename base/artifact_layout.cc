@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "abi/version.h"
+
 namespace tiffin {
 namespace {
 
@@ -61,6 +63,20 @@ Digest header_digest(const tiffin_artifact_header& header, std::span<const tiffi
   hasher.update(bytes_of(blank));
   hasher.update({reinterpret_cast<const uint8_t*>(table.data()), table.size_bytes()});
   return hasher.finish();
+}
+
+tiffin_artifact_header make_header(std::span<const tiffin_section> table, uint64_t total_length) {
+  constexpr uint8_t kMagic[] = TIFFIN_MAGIC_BYTES;
+  tiffin_artifact_header header{};
+  memcpy(header.magic, kMagic, sizeof(header.magic));
+  header.format_major = TIFFIN_FORMAT_MAJOR;
+  header.format_minor = TIFFIN_FORMAT_MINOR;
+  header.abi = TIFFIN_ABI_VERSION;
+  header.section_count = static_cast<uint32_t>(table.size());
+  header.total_length = total_length;
+  memcpy(header.content_digest, content_digest(table).bytes.data(), sizeof(header.content_digest));
+  memcpy(header.header_digest, header_digest(header, table).bytes.data(), sizeof(header.header_digest));
+  return header;
 }
 
 bool member_path(uint32_t kind, std::string_view name, char (&out)[kMemberPathBytes]) {

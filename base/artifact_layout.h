@@ -37,6 +37,9 @@ Digest content_digest(std::span<const tiffin_section> table);
 // Header and table, with header_digest and file_digest read as zeros.
 Digest header_digest(const tiffin_artifact_header& header, std::span<const tiffin_section> table);
 
+// The header of this version's format before that table, whose digests stand: complete but for the file digest, which is zeros.
+tiffin_artifact_header make_header(std::span<const tiffin_section> table, uint64_t total_length);
+
 // Writes the path of a section's member, NUL terminated, without ".." and not absolute: by kind and `name`, which is the section's own, or the
 // file name of an attachment. False when it does not fit or `name` is no plain file name.
 bool member_path(uint32_t kind, std::string_view name, char (&out)[kMemberPathBytes]);

@@ -2,7 +2,6 @@
 #include "base/block_writer.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,22 +10,14 @@
 #include <cstring>
 #include <new>
 
+#include "base/start_thread.h"
+
 namespace tiffin {
 namespace {
 
 bool set_direct(int descriptor, bool is_direct) {
   const int flags = fcntl(descriptor, F_GETFL);
   return flags >= 0 && fcntl(descriptor, F_SETFL, is_direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
-}
-
-// Signals are for the threads of the program.
-int start_thread(pthread_t* thread, void* (*work)(void*), void* argument) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int failure = pthread_create(thread, nullptr, work, argument);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return failure;
 }
 
 }  // namespace

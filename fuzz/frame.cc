@@ -5,7 +5,6 @@
 
 #include <cstring>
 
-#include "abi/version.h"
 #include "base/artifact_layout.h"
 #include "fuzz/target.h"
 #include "runtime/artifact/container.h"
@@ -82,16 +81,7 @@ std::span<const uint8_t> Frame::around(std::span<const uint8_t> section) {
   table_.back().length = section.size();
   memcpy(table_.back().digest, digest_of(section).bytes.data(), sizeof(Digest));
   write_front();
-  tiffin_artifact_header header{};
-  constexpr uint8_t kMagic[] = TIFFIN_MAGIC_BYTES;
-  memcpy(header.magic, kMagic, sizeof(kMagic));
-  header.format_major = TIFFIN_FORMAT_MAJOR;
-  header.format_minor = TIFFIN_FORMAT_MINOR;
-  header.abi = TIFFIN_ABI_VERSION;
-  header.section_count = static_cast<uint32_t>(table_.size());
-  header.total_length = file_.size();
-  memcpy(header.content_digest, content_digest(table_).bytes.data(), sizeof(Digest));
-  memcpy(header.header_digest, header_digest(header, table_).bytes.data(), sizeof(Digest));
+  const tiffin_artifact_header header = make_header(table_, file_.size());
   memcpy(file_.data() + kHeaderAt, &header, sizeof(header));
   memcpy(file_.data() + kHeaderAt + sizeof(header), table_.data(), table_.size() * sizeof(tiffin_section));
   return file_;

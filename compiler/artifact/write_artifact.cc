@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "abi/version.h"
 #include "base/artifact_layout.h"
 #include "base/description/describe.h"
 #include "base/memory_stream.h"
@@ -313,20 +312,9 @@ Status Writer::write_weights(Output& output) {
 
 // Header and table, once every section has its digest.
 Result<std::vector<uint8_t>> Writer::header(const Image& image) const {
-  tiffin_artifact_header header{};
-  constexpr uint8_t kMagic[8] = TIFFIN_MAGIC_BYTES;
-  memcpy(header.magic, kMagic, sizeof(kMagic));
-  header.format_major = TIFFIN_FORMAT_MAJOR;
-  header.format_minor = TIFFIN_FORMAT_MINOR;
-  header.abi = TIFFIN_ABI_VERSION;
-  header.section_count = static_cast<uint32_t>(sections_.size());
-  header.total_length = image.total_length;
   std::vector<tiffin_section> table;
   for (const Section& section : sections_) table.push_back(section.entry);
-  const Digest content = content_digest(table);
-  memcpy(header.content_digest, content.bytes.data(), content.bytes.size());
-  const Digest digest = header_digest(header, table);
-  memcpy(header.header_digest, digest.bytes.data(), digest.bytes.size());
+  const tiffin_artifact_header header = make_header(table, image.total_length);
   std::vector<uint8_t> bytes(sizeof(header) + table.size() * sizeof(tiffin_section));
   memcpy(bytes.data(), &header, sizeof(header));
   memcpy(bytes.data() + sizeof(header), table.data(), table.size() * sizeof(tiffin_section));

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "abi/version.h"
 #include "runtime/artifact/choose_variant.h"
 #include "runtime/artifact/testing_artifact.h"
 

@@ -12,7 +12,6 @@
 
 #include "abi/artifact.h"
 #include "abi/artifact_generated.h"
-#include "abi/version.h"
 #include "base/artifact_layout.h"
 #include "base/digest.h"
 #include "base/params/testing_plans.h"
@@ -228,14 +227,7 @@ class Builder {
     put(sizeof(elf), segments_.data(), segments_.size() * sizeof(Elf64_Phdr));
   }
   void write_header() {
-    tiffin_artifact_header header{};
-    constexpr uint8_t kMagic[] = TIFFIN_MAGIC_BYTES;
-    memcpy(header.magic, kMagic, sizeof(kMagic));
-    header.format_major = TIFFIN_FORMAT_MAJOR;
-    header.format_minor = TIFFIN_FORMAT_MINOR;
-    header.abi = TIFFIN_ABI_VERSION;
-    header.section_count = static_cast<uint32_t>(table_.size());
-    header.total_length = file_.size() + spec_.missing_tail;
+    const tiffin_artifact_header header = make_header(table_, file_.size() + spec_.missing_tail);
     put(TIFFIN_SO_HEADER_ADDRESS, &header, sizeof(header));
     put(TIFFIN_SO_HEADER_ADDRESS + sizeof(header), table_.data(), table_.size() * sizeof(tiffin_section));
     seal(file_);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cpu/worker_pool.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+
+#include "base/start_thread.h"
 
 namespace tiffin::runtime {
 
@@ -50,17 +50,12 @@ void WorkerPool::start() {
     return;
   }
   workers_ = static_cast<Worker*>(memory);
-  // Signals of the embedding program are its own threads' business.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   for (size_t i = 0; i < wanted; ++i) {
     auto* worker = new (&workers_[i]) Worker;
     worker->scratch = scratch_ + (i + 1) * scratch_bytes_;
-    if (pthread_create(&worker->thread, nullptr, main_of, worker) != 0) break;
+    if (start_thread(&worker->thread, main_of, worker) != 0) break;
     ++worker_count_;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   thread_count_ = worker_count_ + 1;
 }
 
