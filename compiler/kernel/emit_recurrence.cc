@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RNN, GRU and LSTM. A unit is one batch element in one direction: it walks the steps with its state in scratch. Each step computes the gates' sums
-// row by row (lanes along the row), then the new state (lanes along the hidden units).
+// RNN, GRU and LSTM. A unit is one batch element in one direction: it walks the steps with its state in scratch. The inputs' part of the gates' sums
+// is computed for a block of steps at a time, because weights come from far away and several steps can use what was fetched; then each step adds
+// the state's part, row by row (lanes along the row), and computes the new state (lanes along the hidden units).
 #include <algorithm>
 
 #include "abi/kernel.h"
@@ -34,6 +35,9 @@ Expr activate(Builder& b, const ops::GateActivation& f, Expr x) {
   return math::softplus(b, x);
 }
 
+constexpr int64_t kTileSteps = 4, kTileRows = 2;  // sums in registers at a time
+constexpr int64_t kBlockSteps = 8;
+
 class Recurrent {
  public:
   Recurrent(Lowering& lowering, const Node& node, ops::Recurrence recurrence)
@@ -47,7 +51,9 @@ class Recurrent {
     kernel.units = r_.directions * r_.batch;
     kernel.grain = 1;
     const int64_t rows = r_.gates * r_.hidden;
-    from_input_ = kernel.add_scratch("from_input", dtype_, rows);
+    tile_steps_ = std::clamp<int64_t>(r_.steps, 1, kTileSteps);
+    block_steps_ = r_.steps > kTileSteps ? kBlockSteps : tile_steps_;
+    from_input_ = kernel.add_scratch("from_input", dtype_, rows * block_steps_);
     from_hidden_ = kernel.add_scratch("from_hidden", dtype_, rows);
     hidden_ = kernel.add_scratch("hidden", dtype_, r_.hidden);
     cell_ = kernel.add_scratch("cell", dtype_, r_.hidden);
@@ -97,17 +103,28 @@ class Recurrent {
       b_.check(b_.bit_and(b_.le(b_.i64(0), length), b_.le(length, b_.i64(r_.steps))), TIFFIN_KERNEL_INDEX_OUT_OF_RANGE);
       length = b_.let_index("length", b_.add(length, b_.i64(0)), {0, r_.steps});
     }
-    const bool is_backwards = direction == 1 || r_.is_reverse;
-    b_.for_loop("step", b_.i64(0), length, [&](Expr step) {
-      step_ = is_backwards ? l_.within(b_.sub(b_.sub(length, 1), step), r_.steps) : step;
-      emit_step();
-      store_y(step_, false);
-    });
+    b_.for_loop("block", b_.i64(0), length,
+                [&](Expr block) {
+                  Expr count = b_.let_index("count", b_.min(b_.sub(length, block), b_.i64(block_steps_)), {0, block_steps_});
+                  multiply_input(block, count, length);
+                  b_.for_loop("step", b_.i64(0), count, [&](Expr step) {
+                    held_at_ = b_.mul(step, r_.gates * r_.hidden);
+                    emit_step();
+                    store_y(place_in_time(l_.within(b_.add(block, step), r_.steps), length), false);
+                  });
+                },
+                {.step = block_steps_});
     if (node_.input(4) != graph::kNone) {
       b_.for_loop("step", length, b_.i64(r_.steps), [&](Expr step) { store_y(l_.within(step, r_.steps), true); });
     }
     store_state(node_.output(1), hidden_);
     if (node_.op == Op::LSTM) store_state(node_.output(2), cell_);
+  }
+
+  // The step that is walked as the one of that number.
+  Expr place_in_time(Expr number, Expr length) {
+    const bool is_backwards = direction_ == 1 || r_.is_reverse;
+    return is_backwards ? l_.within(b_.sub(b_.sub(length, 1), number), r_.steps) : number;
   }
 
   void store_y(Expr step, bool is_zero) {
@@ -125,29 +142,67 @@ class Recurrent {
     for_hidden([&](Expr i, int lanes) { l_.store(result, state_index(b_.lanes(i, 1, lanes)), b_.load(state, i, lanes)); });
   }
 
-  // target[row] = bias + weights[row] . vector for the rows of gates [first, last).
-  void multiply(const Buffer* target, ValueId weights, int64_t bias_at, int64_t length, int64_t first, int64_t last,
-                const std::function<Expr(Expr k)>& vector) {
-    const bool with_lanes = l_.vectorises() && l_.is_contiguous_along(weights, {2}) && l_.is_contiguous_along(node_.inputs[0], {2});
-    b_.for_loop("row", b_.i64(first * r_.hidden), b_.i64(last * r_.hidden), [&](Expr row) {
+  Expr with_bias(Expr sum, Expr row, int64_t bias_at) {
+    const ValueId bias = node_.input(3);
+    return bias == graph::kNone ? sum : b_.add(sum, l_.value(bias, {b_.i64(direction_), b_.add(row, bias_at)}));
+  }
+
+  bool has_lanes_along(ValueId weights) {
+    return l_.vectorises() && l_.is_contiguous_along(weights, {2}) && l_.is_contiguous_along(node_.inputs[0], {2});
+  }
+
+  // from_input[step][row] = bias + weights[row] . input[step] for all rows and `count` steps from `block` on. Tiles reach beyond the count, where
+  // they compute the last step once more: sums in front and at the end are made in the same order.
+  void multiply_input(Expr block, Expr count, Expr length) {
+    const int64_t rows = r_.gates * r_.hidden, tile_rows = rows % kTileRows == 0 ? kTileRows : 1;
+    const bool is_whole = node_.input(4) == graph::kNone && r_.steps % tile_steps_ == 0;
+    const auto multiply_tile = [&](Expr row, Expr tile) {
+      Values steps;
+      for (int64_t i = 0; i < tile_steps_; ++i) {
+        Expr number = b_.add(b_.add(block, tile), i);
+        if (!is_whole) number = b_.min(number, b_.sub(length, 1));
+        steps.push_back(place_in_time(l_.within(number, r_.steps), length));
+      }
       const Monoid sum{b_.zero({dtype_, 1}), BinaryOp::Add};
-      Expr product = fold_range(l_, length, {sum}, 1, with_lanes, [&](Expr k, const Values& sums) {
-        return Values{b_.fma(l_.value(weights, {b_.i64(direction_), row, k}), vector(k), sums[0])};
-      })[0];
-      const ValueId bias = node_.input(3);
-      if (bias != graph::kNone) product = b_.add(product, l_.value(bias, {b_.i64(direction_), b_.add(row, bias_at)}));
-      b_.store(target, row, product);
-    });
+      const std::vector<Monoid> all(static_cast<size_t>(tile_rows * tile_steps_), sum);
+      const Values products = fold_range(l_, r_.input, all, 1, has_lanes_along(node_.inputs[1]), [&](Expr k, const Values& sums) {
+        Values next, weights;
+        for (int64_t i = 0; i < tile_rows; ++i) weights.push_back(b_.let("w", l_.value(node_.inputs[1], {b_.i64(direction_), b_.add(row, i), k})));
+        for (Expr step : steps) {
+          Expr x = b_.let("x", l_.value(node_.inputs[0], r_.is_batch_first ? Index{batch_, step, k} : Index{step, batch_, k}));
+          for (Expr weight : weights) next.push_back(b_.fma(weight, x, sums[next.size()]));
+        }
+        return next;
+      });
+      for (size_t i = 0; i < products.size(); ++i) {
+        const auto step = static_cast<int64_t>(i) / tile_rows, place = static_cast<int64_t>(i) % tile_rows;
+        Expr at_row = b_.add(row, place);
+        b_.store(from_input_, b_.add(b_.mul(b_.add(tile, step), rows), at_row), with_bias(products[i], at_row, 0));
+      }
+    };
+    b_.for_loop("row", b_.i64(0), b_.i64(rows),
+                [&](Expr row) { b_.for_loop("tile", b_.i64(0), count, [&](Expr tile) { multiply_tile(row, tile); }, {.step = tile_steps_}); },
+                {.step = tile_rows});
   }
 
-  void multiply_input(int64_t first, int64_t last) {
-    multiply(from_input_, node_.inputs[1], 0, r_.input, first, last, [&](Expr k) {
-      return l_.value(node_.inputs[0], r_.is_batch_first ? Index{batch_, step_, k} : Index{step_, batch_, k});
-    });
-  }
-
+  // from_hidden[row] = bias + weights[row] . state for the rows of gates [first, last). The gates' rows of one hidden unit are read side by side:
+  // as many streams from memory are faster than one.
   void multiply_hidden(const Buffer* state, int64_t first, int64_t last) {
-    multiply(from_hidden_, node_.inputs[2], r_.gates * r_.hidden, r_.hidden, first, last, [&, state](Expr k) { return b_.load_at(state, k); });
+    const std::vector<Monoid> sums(static_cast<size_t>(last - first), {b_.zero({dtype_, 1}), BinaryOp::Add});
+    b_.for_loop("i", b_.i64(0), b_.i64(r_.hidden), [&](Expr i) {
+      const Values products = fold_range(l_, r_.hidden, sums, 1, has_lanes_along(node_.inputs[2]), [&](Expr k, const Values& before) {
+        Expr held = b_.let("held", b_.load_at(state, k));
+        Values next;
+        for (int64_t gate = first; gate < last; ++gate) {
+          next.push_back(b_.fma(l_.value(node_.inputs[2], {b_.i64(direction_), place(gate, i), k}), held, before[next.size()]));
+        }
+        return next;
+      });
+      for (int64_t gate = first; gate < last; ++gate) {
+        Expr row = place(gate, i);
+        b_.store(from_hidden_, row, with_bias(products[static_cast<size_t>(gate - first)], row, r_.gates * r_.hidden));
+      }
+    });
   }
 
   Expr clipped(Expr x) {
@@ -155,13 +210,12 @@ class Recurrent {
     return b_.max(b_.min(x, b_.real({dtype_, 1}, r_.clip)), b_.real({dtype_, 1}, -r_.clip));
   }
 
+  Expr input_sum(int64_t which, Expr i, int lanes) { return b_.load(from_input_, b_.add(held_at_, place(which, i)), lanes); }
+
   // Both sums of a gate.
-  Expr gate(int64_t which, Expr i, int lanes) {
-    return b_.add(b_.load(from_input_, place(which, i), lanes), b_.load(from_hidden_, place(which, i), lanes));
-  }
+  Expr gate(int64_t which, Expr i, int lanes) { return b_.add(input_sum(which, i, lanes), b_.load(from_hidden_, place(which, i), lanes)); }
 
   void emit_step() {
-    multiply_input(0, r_.gates);
     switch (node_.op) {
       case Op::RNN:
         multiply_hidden(hidden_, 0, 1);
@@ -190,7 +244,7 @@ class Recurrent {
       Expr update = b_.let("update", activate(b_, function(0), clipped(gate(0, i, lanes))));
       Expr past = b_.load(from_hidden_, place(2, i), lanes);
       if (resets_after_) past = b_.mul(b_.load(reset_, i, lanes), past);
-      Expr sum = b_.add(b_.load(from_input_, place(2, i), lanes), past);
+      Expr sum = b_.add(input_sum(2, i, lanes), past);
       Expr fresh = activate(b_, function(1), clipped(sum));
       Expr kept = b_.mul(update, b_.load(hidden_, i, lanes));
       b_.store(hidden_, i, b_.add(b_.mul(b_.sub(b_.real(update->type, 1), update), fresh), kept));
@@ -224,7 +278,8 @@ class Recurrent {
   DType dtype_;
   bool resets_after_ = false, couples_gates_ = false;
   int64_t direction_ = 0;
-  Expr batch_ = nullptr, step_ = nullptr;
+  int64_t tile_steps_ = 1, block_steps_ = 1;
+  Expr batch_ = nullptr, held_at_ = nullptr;  // the latter: of the step's sums in from_input
   const Buffer *from_input_ = nullptr, *from_hidden_ = nullptr, *hidden_ = nullptr, *cell_ = nullptr, *reset_ = nullptr;
 };
 
