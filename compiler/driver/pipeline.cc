@@ -57,7 +57,13 @@ Status check_names(const RunnerOptions& options) {
   if (!options.stop_after.empty()) asked.push_back(options.stop_after);
   for (const std::string& name : asked) {
     const auto found = std::find_if(std::begin(kPipeline), std::end(kPipeline), [&](const PassRow& row) { return name == row.name; });
-    if (found != std::end(kPipeline)) continue;
+    if (found != std::end(kPipeline)) {
+      if (name == options.stop_after && found->min_opt_level > options.opt_level) {
+        return error(Code::InvalidArgument, "the pass '%s' does not run at level %d, but from %d on", name.c_str(), options.opt_level,
+                     found->min_opt_level);
+      }
+      continue;
+    }
     std::string known;
     const char* nearest = kPipeline[0].name;
     for (const PassRow& row : kPipeline) {

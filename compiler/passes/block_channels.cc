@@ -165,12 +165,8 @@ ValueId BlockChannels::rewrite_transposed_convolution(Rewriter& rewriter) {
 ValueId BlockChannels::rewrite_elementwise(Rewriter& rewriter) {
   const Node& node = rewriter.node();
   const Extents shape = rewriter.shape(node.outputs[0]);
-  std::vector<ValueId> operands;
   for (const ValueId input : node.inputs) {
-    if (input == kNone) {
-      operands.push_back(kNone);
-      continue;
-    }
+    if (input == kNone) continue;
     if (!graph_.value(input).type.has_static_shape()) return kNone;
     const Extents own = rewriter.shape(input);
     const bool is_single = graph::num_elements(own) == 1;
@@ -179,8 +175,12 @@ ValueId BlockChannels::rewrite_elementwise(Rewriter& rewriter) {
     if (!is_single && !is_same && !is_per_image && !is_per_channel) return kNone;
     if (is_per_image && own[0] != 1 && own[0] != shape[0]) return kNone;
   }
+  std::vector<ValueId> operands;
   for (const ValueId input : node.inputs) {
-    if (input == kNone) continue;
+    if (input == kNone) {
+      operands.push_back(kNone);
+      continue;
+    }
     const Extents own = rewriter.shape(input);
     if (own == shape) {
       operands.push_back(values_.blocked(rewriter, input));

@@ -16,7 +16,8 @@ ValueId celu(Rewriter& r, ValueId x, double alpha) {
   if (alpha == 1) return r.add(Op::Elu, "elu", {x}, {{"alpha", 1.0}});
   const ValueId divisor = r.number(r.dtype(x), alpha);
   const ValueId elu = r.add(Op::Elu, "elu", {r.add(Op::Div, "scaled", {x, divisor})}, {{"alpha", 1.0}});
-  return r.add(Op::Mul, "celu", {elu, divisor});
+  const ValueId is_positive = r.add(Op::Less, "is_positive", {r.number(r.dtype(x), 0), x});
+  return r.add(Op::Where, "celu", {is_positive, x, r.add(Op::Mul, "negative", {elu, divisor})});
 }
 
 ValueId selu(Rewriter& r, ValueId x) {
@@ -25,14 +26,17 @@ ValueId selu(Rewriter& r, ValueId x) {
   return r.add(Op::Mul, "selu", {r.add(Op::Elu, "elu", {x}, {{"alpha", alpha}}), r.number(r.dtype(x), gamma)});
 }
 
+// Thresholds and bias are real numbers for integers as well; what comes out is cut to an integer then.
 ValueId shrink(Rewriter& r, ValueId x) {
-  const DType dtype = r.dtype(x);
+  const DType given = r.dtype(x), dtype = is_standard_int(given) ? DType::Float64 : given;
+  if (dtype != given) x = r.cast(x, "wide", dtype);
   const double lambda = r.node().float_attribute("lambd", 0.5), bias = r.node().float_attribute("bias", 0);
   const ValueId bias_value = r.number(dtype, bias);
   const ValueId is_high = r.add(Op::Less, "is_high", {r.number(dtype, lambda), x});
   const ValueId is_low = r.add(Op::Less, "is_low", {x, r.number(dtype, -lambda)});
   const ValueId high = r.add(Op::Where, "high", {is_high, r.add(Op::Sub, "less", {x, bias_value}), r.number(dtype, 0)});
-  return r.add(Op::Where, "shrink", {is_low, r.add(Op::Add, "more", {x, bias_value}), high});
+  const ValueId result = r.add(Op::Where, "shrink", {is_low, r.add(Op::Add, "more", {x, bias_value}), high});
+  return dtype != given ? r.cast(result, "narrow", given) : result;
 }
 
 ValueId thresholded_relu(Rewriter& r, ValueId x) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // General forms of Gemm, and Einsum as a chain of matrix products.
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ops/einsum_rule.h"
 #include "compiler/passes/decompositions.h"
@@ -13,18 +14,22 @@ Replacements decompose_gemm(Rewriter& r) {
   const bool transposes_a = node.int_attribute("transA", 0) != 0, transposes_b = node.int_attribute("transB", 0) != 0;
   if (alpha == 1 && (beta == 1 || !r.has_input(2)) && !transposes_a) return {};
   const DType dtype = r.dtype(r.input(0));
-  // Fractional factors of integers cannot be written as an integer product.
-  if (is_standard_int(dtype) &&
-      (alpha != static_cast<double>(static_cast<int64_t>(alpha)) || beta != static_cast<double>(static_cast<int64_t>(beta)))) {
-    return {};
-  }
+  // Integers that are scaled by fractions are rounded towards zero at the end.
+  const auto is_whole = [](double factor) { return factor == std::trunc(factor) && std::abs(factor) < 0x1p31; };
+  const bool is_widened = is_standard_int(dtype) && !(is_whole(alpha) && is_whole(beta));
+  const DType inner = is_widened ? DType::Float64 : dtype;
+  const auto widened = [&](ValueId value, const char* name) { return is_widened ? r.cast(value, name, DType::Float64) : value; };
   const ValueId a = transposes_a ? r.transpose(r.input(0), "a", {1, 0}) : r.input(0);
   const ValueId b = transposes_b ? r.transpose(r.input(1), "b", {1, 0}) : r.input(1);
   ValueId result = r.add(Op::MatMul, "product", {a, b});
-  if (alpha != 1) result = r.add(Op::Mul, "scaled", {result, r.number(dtype, alpha)});
-  if (!r.has_input(2)) return {result};
-  const ValueId c = beta == 1 ? r.input(2) : r.add(Op::Mul, "scaled_c", {r.input(2), r.number(dtype, beta)});
-  return {r.add(Op::Add, "sum", {result, c})};
+  result = widened(result, "wide");
+  if (alpha != 1) result = r.add(Op::Mul, "scaled", {result, r.number(inner, alpha)});
+  if (r.has_input(2) && beta != 0) {  // with 0 the third input is not read, whatever it holds
+    ValueId c = widened(r.input(2), "wide_c");
+    if (beta != 1) c = r.add(Op::Mul, "scaled_c", {c, r.number(inner, beta)});
+    result = r.add(Op::Add, "sum", {result, c});
+  }
+  return {is_widened ? r.cast(result, "narrow", dtype) : result};
 }
 
 namespace {

@@ -45,7 +45,12 @@ ValueId packed_product(Rewriter& rewriter, ValueId x, ValueId w) {
   return rewriter.add(Op::PackedMatMul, "product", {x, panels}, {{"n", columns}});
 }
 
-// Gemm in the plain form that decompose_operators leaves: alpha = beta = 1, transA = 0.
+// The form that decompose_operators leaves; another one is not for this pass.
+bool is_plain_gemm(const graph::Node& node) {
+  const bool is_unscaled = node.float_attribute("alpha", 1) == 1 && (node.float_attribute("beta", 1) == 1 || node.input(2) == kNone);
+  return is_unscaled && node.int_attribute("transA", 0) == 0;
+}
+
 ValueId rewrite_gemm(Rewriter& rewriter, bool packs) {
   ValueId w = rewriter.input(1);
   if (rewriter.node().int_attribute("transB", 0) != 0) w = rewriter.transpose(w, "transposed", {1, 0});
@@ -65,7 +70,7 @@ Status pack_weights(Graph& graph, PassContext&) {
   const auto users = graph.build_users();
   for (const NodeId id : graph.topological_order()) {
     const Op op = graph.node(id).op;
-    if (op != Op::MatMul && op != Op::Gemm) continue;
+    if (op != Op::MatMul && (op != Op::Gemm || !is_plain_gemm(graph.node(id)))) continue;
     Rewriter rewriter(graph, id);
     const ValueId x = rewriter.input(0), w = rewriter.input(1), result = graph.node(id).outputs[0];
     const bool is_float = rewriter.dtype(x) == DType::Float32 && graph.value(x).type.has_static_shape();

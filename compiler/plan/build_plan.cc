@@ -57,7 +57,8 @@ class Planner {
   std::map<std::string, int> name_uses_;
 };
 
-// Branches that are left, and operators whose results have a shape that only running them tells. What merely reads such a result is not named.
+// Branches that are left, operators whose results have a shape that only running them tells, and those that no pass has turned into primitives. What
+// merely reads a result of unknown shape is not named.
 Status Planner::check_types() const {
   graph::UnsupportedList faults;
   const auto is_open = [this](ValueId value) { return value != kNone && !graph_.value(value).type.has_static_shape(); };
@@ -66,10 +67,13 @@ Status Planner::check_types() const {
     const std::string op(graph::op_name(node.op));
     const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), is_open);
     const bool is_cause = output != node.outputs.end() && std::none_of(node.inputs.begin(), node.inputs.end(), is_open);
-    if (node.op != Op::If && !is_cause) continue;
-    const std::string what = node.op == Op::If                ? "If with a condition that is computed"
-                             : !kernel::has_lowering(node.op) ? op
-                                                              : op + " with a shape that depends on computed values";
+    const bool has_lowering = kernel::has_lowering(node.op) || node.op == Op::PackPanels;  // the latter is for the storage plan
+    const bool is_left = !has_lowering && output == node.outputs.end();
+    if (node.op != Op::If && !is_cause && !is_left) continue;
+    const std::string what = node.op == Op::If ? "If with a condition that is computed"
+                             : is_left         ? op + " in this form"
+                             : !has_lowering   ? op
+                                               : op + " with a shape that depends on computed values";
     std::string name = node.name;
     for (const ValueId value : node.outputs) {
       if (name.empty() && value != kNone) name = graph_.value(value).name;

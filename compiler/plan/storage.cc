@@ -21,9 +21,9 @@ using graph::ValueKind;
 
 constexpr uint64_t kAlignment = 64;
 
-// (1) derive the placement of every value that movement alone makes from parameters; (2) find the derived values that kernels read; (3) where one
-// parameter would be stored twice, keep it as it is and leave the derived values to kernels; (4) store what is left, vector expressions beside, and
-// every parameter that nothing covers.
+// (1) derive the placement of every value that movement alone makes from parameters, but outputs, which a kernel writes; (2) find the derived values
+// that kernels read; (3) where one parameter would be stored twice, keep it as it is and leave the derived values to kernels; (4) store what is left,
+// vector expressions beside, and every parameter that nothing covers.
 class StoragePlanner {
  public:
   StoragePlanner(const Graph& graph, bool transform) : graph_(graph), transform_(transform), users_(graph.build_users()) {
@@ -37,7 +37,6 @@ class StoragePlanner {
       drop_conflicts();
     }
     for (const NodeId id : graph_.topological_order()) store_operands(id);
-    for (const ValueId output : graph_.outputs()) store(output);
     cover_the_rest();
     mark_absorbed();
     lay_out();
@@ -49,6 +48,7 @@ class StoragePlanner {
   void derive(NodeId id);
   std::optional<Placement> derive_placement(const Node& node) const;
   void drop_conflicts();
+  bool is_output(ValueId value) const { return std::find(graph_.outputs().begin(), graph_.outputs().end(), value) != graph_.outputs().end(); }
   bool is_read_by_kernel(ValueId value) const;
   void store_operands(NodeId id);
   void store(ValueId value);
@@ -124,7 +124,7 @@ std::optional<Placement> StoragePlanner::derive_placement(const Node& node) cons
 
 void StoragePlanner::derive(NodeId id) {
   const Node& node = graph_.node(id);
-  if (node.outputs.size() != 1 || node.outputs[0] == kNone) return;
+  if (node.outputs.size() != 1 || node.outputs[0] == kNone || is_output(node.outputs[0])) return;
   if (std::optional<Placement> placement = derive_placement(node)) {
     placements_[node.outputs[0]] = std::move(*placement);
   } else if (std::optional<VectorExpression> expression = derive_expression(graph_, node.outputs[0], parameter_index_)) {
@@ -133,8 +133,6 @@ void StoragePlanner::derive(NodeId id) {
 }
 
 bool StoragePlanner::is_read_by_kernel(ValueId value) const {
-  const auto& outputs = graph_.outputs();
-  if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) return true;
   const auto& users = users_[static_cast<size_t>(value)];
   return std::any_of(users.begin(), users.end(), [&](NodeId user) { return !is_derived(graph_.node(user).outputs[0]); });
 }

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of one or two nodes, in forms that real models seldom have, against the evaluator of the onnx package."""
+import warnings
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+RNG = np.random.default_rng(3)
+W = RNG.standard_normal((3, 4)).astype(np.float32)
+KERNEL = RNG.standard_normal((8, 8, 1, 1)).astype(np.float32)
+IMAGE = RNG.standard_normal((1, 8, 5, 5)).astype(np.float32)
+WHOLE = np.arange(-6, 6, dtype=np.int32).reshape(3, 4)
+NAN = np.full(4, np.nan, np.float32)
+
+
+def node(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs.split(","), outputs.split(","), **attributes)
+
+
+# name: nodes, inputs, weights, outputs
+CASES = {
+    "an output of parameters alone": ([node("Add", "w,w", "y")], {}, {"w": W}, "y"),
+    "a parameter as it is": ([node("Relu", "x", "z"), node("Identity", "w", "y")], {"x": W}, {"w": W}, "z,y"),
+    "a parameter that is an output": ([node("Relu", "x", "z")], {"x": W}, {"w": W}, "z,w"),
+    "a moved parameter, read and given": ([node("Transpose", "w", "y"), node("MatMul", "x,y", "z")], {"x": W}, {"w": W}, "y,z"),
+    "a sum of parameters, read and given": ([node("Add", "b,b", "y"), node("Add", "x,y", "z")], {"x": W}, {"b": W[0]}, "y,z"),
+    "integer Gemm by fractions": ([node("Gemm", "x,w,c", "y", alpha=0.5, beta=1.5)], {"x": WHOLE}, {"w": WHOLE.T.copy(), "c": WHOLE[0, :3]}, "y"),
+    "Gemm that does not read C": ([node("Gemm", "x,w,c", "y", beta=0.0)], {"x": W}, {"w": W.T.copy(), "c": NAN[:3]}, "y"),
+    "Clip between convolutions, maximum alone": (
+        [node("Conv", "x,k", "a"), node("Clip", "a,,m", "b"), node("Conv", "b,k", "y")], {"x": IMAGE}, {"k": KERNEL, "m": np.float32(0.5)}, "y"),
+    "Shrink of unsigned integers": ([node("Shrink", "x", "y", lambd=1.5, bias=1.0)], {"x": np.arange(6, dtype=np.uint8)}, {}, "y"),
+    "Shrink of integers by a fraction": ([node("Shrink", "x", "y", lambd=1.0, bias=0.5)], {"x": WHOLE}, {}, "y"),
+    "Celu of large numbers": ([node("Celu", "x", "y", alpha=0.3)], {"x": np.float32([3e38, -3e38, 1, -1, 0])}, {}, "y"),
+}
+
+
+def info(name, array=None):
+    if array is None:
+        return onnx.ValueInfoProto(name=name)
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+
+
+@pytest.mark.parametrize("level", [0, 1, 3])
+@pytest.mark.parametrize("name", CASES)
+def test_values_are_those_of_the_definition(name, level, tiffin, tiffin_run, tmp_path):
+    nodes, inputs, weights, outputs = CASES[name]
+    names = outputs.split(",")
+
+    def model(outs):
+        graph = helper.make_graph(nodes, "small", [info(key, value) for key, value in inputs.items()], outs,
+                                  [numpy_helper.from_array(np.asarray(value), key) for key, value in weights.items()])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+    bare = model([info(key) for key in names])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = [np.asarray(value) for value in ReferenceEvaluator(bare).run(None, inputs)]
+    onnx.save(model([info(key, value) for key, value in zip(names, expected)]), tmp_path / "m.onnx")
+    tiffin.ok("compile", tmp_path / "m.onnx", "-o", tmp_path / "m.so", "-O", level, "--quiet")
+    (tmp_path / "in").mkdir()
+    for key, value in inputs.items():
+        np.save(tmp_path / "in" / f"{key}.npy", value)
+    tiffin_run.ok("run", tmp_path / "m.so", "--inputs", tmp_path / "in", "--outputs", tmp_path / "out", "--quiet")
+    for index, value in enumerate(expected):
+        actual = np.load(tmp_path / "out" / f"output_{index}.npy")
+        assert actual.dtype == value.dtype and actual.shape == value.shape
+        np.testing.assert_allclose(actual, value, rtol=1e-5, atol=1e-5)
