@@ -51,6 +51,9 @@ Result<Overlay> Overlay::create(const ParamSource& lower, const ParamSource& upp
   overlay.upper_ = upper;
   TIFFIN_ASSIGN_OR_RETURN(const NameIndex lower_names, NameIndex::create(lower.entries));
   TIFFIN_ASSIGN_OR_RETURN(const NameIndex upper_names, NameIndex::create(upper.entries));
+  if (const ParamEntry* twice = upper_names.first_duplicate()) {
+    return error(Code::InvalidParams, "parameter '%.*s' is given twice", static_cast<int>(twice->name.size()), twice->name.data());
+  }
   TIFFIN_ASSIGN_OR_RETURN(const NameIndex removed_names, NameIndex::create(removed));
   const auto append = [&overlay](bool is_upper, const ParamSource& source, size_t index) {
     return overlay.entries_.append(source.entries[index]) && overlay.origins_.append(Origin{is_upper, static_cast<uint32_t>(index)});

@@ -55,6 +55,7 @@ class NameIndex {
 // outlive the overlay, which does not move while its source is used.
 class Overlay {
  public:
+  // InvalidParams for a name that `upper` has twice.
   static Result<Overlay> create(const ParamSource& lower, const ParamSource& upper, std::span<const ParamEntry> removed = {});
   ParamSource source() const;
 

@@ -115,6 +115,11 @@ def test_private_parameters(dense, other, gmod, library, x, raised):
     gmod.load_params({"fc2.bias": np.zeros(4, np.float32)}, new_weights=True)  # a subset starts from the set in use
     gmod.run()
     assert np.allclose(gmod.get_output(0).numpy(), other.expected(x) - other.params["fc2.bias"], atol=1e-5)
+    # What was taken on purpose stays; what is given now is compared again.
+    raised("ParamDigestMismatch", gmod.set_input, **{"fc1.bias": other.params["fc1.bias"] + 1})
+    gmod.load_params({"fc2.bias": dense.params["fc2.bias"]})
+    gmod.run()
+    assert np.allclose(gmod.get_output(0).numpy(), other.expected(x) - other.params["fc2.bias"] + dense.params["fc2.bias"], atol=1e-5)
     fresh = tiffin.load_module(library)["default"]()
     fresh.run(data=x)
     assert np.allclose(fresh.get_output(0).numpy(), dense.expected(x), atol=1e-5)

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "abi/kernel.h"
+#include "base/params/compare_sets.h"
 #include "runtime/executor/parameter_sharing.h"
 
 namespace tiffin::runtime {
@@ -105,6 +106,17 @@ Result<Ref<ParameterSet>> ParameterSet::from_file(const Artifact& artifact, para
   return share_content(std::move(set), plan.digest());
 }
 
+// The digests that a set must have in which `given` replaces values of `stored`: the model's where values are given, those of what stays elsewhere,
+// which may have been taken as new weights.
+static Result<Array<Digest>> expected_digests(const Artifact& artifact, const params::ParamSource& stored, const params::ParamSource& given) {
+  TIFFIN_ASSIGN_OR_RETURN(Array<Digest> expected, params::hash_entries(stored));
+  TIFFIN_ASSIGN_OR_RETURN(const params::NameIndex names, params::NameIndex::create(given.entries));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (names.find(stored.entries[i].name) != params::NameIndex::kAbsent) expected[i] = artifact.parameter_digests()[i];
+  }
+  return expected;
+}
+
 Result<Ref<ParameterSet>> ParameterSet::from_source(const Artifact& artifact, const params::ParamSource& source, const ParameterSet* base,
                                                     const params::BindOptions& options, LoadReport& report) {
   TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, create());
@@ -117,12 +129,16 @@ Result<Ref<ParameterSet>> ParameterSet::from_source(const Artifact& artifact, co
     set->adopt(std::move(bound), report);
     return share_content(std::move(set), plan.digest());
   }
-  // Values that the base set took on purpose stay on purpose.
-  joined.new_weights = options.new_weights || base->has_new_weights_;
-  set->has_new_weights_ = joined.new_weights;
+  set->has_new_weights_ = options.new_weights || base->has_new_weights_;
   TIFFIN_ASSIGN_OR_RETURN(const params::StoredParameters stored, params::StoredParameters::create(plan, base->data()));
   TIFFIN_ASSIGN_OR_RETURN(const params::Overlay overlay, params::Overlay::create(stored.source(), source));
-  TIFFIN_ASSIGN_OR_RETURN(params::BoundWeights bound, params::bind_parameters(plan, artifact.parameter_digests(), overlay.source(), joined));
+  std::span<const Digest> digests = artifact.parameter_digests();
+  Array<Digest> expected;
+  if (base->has_new_weights_ && !options.new_weights) {
+    TIFFIN_ASSIGN_OR_RETURN(expected, expected_digests(artifact, stored.source(), source));
+    digests = expected.span();
+  }
+  TIFFIN_ASSIGN_OR_RETURN(params::BoundWeights bound, params::bind_parameters(plan, digests, overlay.source(), joined));
   set->adopt(std::move(bound), report);
   return share_content(std::move(set), plan.digest());
 }

@@ -31,7 +31,7 @@ struct OptionRow {
 
 constexpr OptionRow kOptions[] = {
     {"params", &Arguments::params, nullptr, kRuns | bit(Command::Doctor) | bit(Command::Verify) | bit(Command::ParamsExtract)},
-    {"new-weights", nullptr, &Arguments::new_weights, kRuns | bit(Command::Verify)},
+    {"new-weights", nullptr, &Arguments::new_weights, kRuns | bit(Command::Verify) | bit(Command::ParamsExtract)},
     {"inputs", &Arguments::inputs, nullptr, kRuns},
     {"input", nullptr, nullptr, kRuns},
     {"fill", &Arguments::fill, nullptr, kRuns},
@@ -82,7 +82,7 @@ constexpr const char* kUsages[] = {
     "doctor FILE [--cpu NAME | --features LIST] [--params P] [--json]",
     "verify FILE [--params P [--new-weights]] [--key NAME.public]... [--json]",
     "params list FILE [--json]",
-    "params extract FILE [--params P] -o OUT.safetensors|OUT.params|OUT.tfw",
+    "params extract FILE [--params P [--new-weights]] -o OUT.safetensors|OUT.params|OUT.tfw",
     "params convert IN -o OUT.safetensors|OUT.params|OUT.tfw",
     "params diff OLD NEW [--json]",
     "params delta OLD NEW -o DELTA",

@@ -8,11 +8,11 @@
 
 namespace tiffin::tools {
 
-Result<runtime::Ref<runtime::ParameterSet>> parameter_set(const runtime::Artifact& artifact, const char* params_path) {
+Result<runtime::Ref<runtime::ParameterSet>> parameter_set(const runtime::Artifact& artifact, const char* params_path, bool new_weights) {
   runtime::LoadReport report;
   if (params_path != nullptr) {
     TIFFIN_ASSIGN_OR_RETURN(params::ParamFile file, params::ParamFile::open(params_path));
-    return runtime::ParameterSet::from_file(artifact, std::move(file), {.verify_values = true}, report);
+    return runtime::ParameterSet::from_file(artifact, std::move(file), {.new_weights = new_weights, .verify_values = true}, report);
   }
   if (artifact.weights() != nullptr || artifact.storage_plan().parameter_count() == 0) {
     return runtime::ParameterSet::from_artifact(artifact, true, report);

@@ -27,7 +27,8 @@ Status open_set(const char* path, NamedSet* out);
 Status open_sound_set(const char* path, NamedSet* out);
 
 // The artifact's own set, or that of a parameter file bound to it; MissingParam with all names when there is neither.
-Result<runtime::Ref<runtime::ParameterSet>> parameter_set(const runtime::Artifact& artifact, const char* params_path);
+// With `new_weights` the file may hold other values than the model was compiled with.
+Result<runtime::Ref<runtime::ParameterSet>> parameter_set(const runtime::Artifact& artifact, const char* params_path, bool new_weights = false);
 
 // Writes parameters under their names, in the format of the path's suffix; a .tfw needs the plan, whose digests are taken from the values when
 // `digests` is empty. InvalidArgument without one, with `origin` in the message.

@@ -11,9 +11,10 @@ namespace {
 
 Status extract_from_artifact(const Arguments& arguments) {
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, open_artifact(arguments.file, runtime::VerifyLevel::All));
-  TIFFIN_ASSIGN_OR_RETURN(const auto set, parameter_set(artifact, arguments.params));
+  TIFFIN_ASSIGN_OR_RETURN(const auto set, parameter_set(artifact, arguments.params, arguments.new_weights));
   TIFFIN_ASSIGN_OR_RETURN(const auto stored, params::StoredParameters::create(artifact.storage_plan(), set->data()));
-  TIFFIN_TRY(write_set(arguments.output, stored.source(), &artifact.storage_plan(), artifact.parameter_digests(), arguments.file));
+  const auto digests = arguments.new_weights ? std::span<const Digest>() : artifact.parameter_digests();
+  TIFFIN_TRY(write_set(arguments.output, stored.source(), &artifact.storage_plan(), digests, arguments.file));
   return print_written(arguments.output, artifact.storage_plan().parameter_count(), arguments);
 }
 
@@ -49,8 +50,8 @@ Status print_written(const char* path, size_t count, const Arguments& arguments)
 Result<int> extract_params(const Arguments& arguments) {
   if (is_artifact_file(arguments.file)) {
     TIFFIN_TRY(extract_from_artifact(arguments));
-  } else if (arguments.params != nullptr) {
-    return error(Code::NotAnArtifact, "'%s' is not an artifact, which --params needs", arguments.file);
+  } else if (arguments.params != nullptr || arguments.new_weights) {
+    return error(Code::NotAnArtifact, "'%s' is not an artifact, which --params and --new-weights need", arguments.file);
   } else {
     TIFFIN_TRY(convert_file(arguments));
   }

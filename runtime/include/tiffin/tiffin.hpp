@@ -63,6 +63,8 @@ class [[nodiscard]] Result {
   const T& value() const& { return *std::get_if<0>(&content_); }
   T&& value() && { return std::move(*std::get_if<0>(&content_)); }
   T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return std::get_if<0>(&content_); }
   const T* operator->() const { return std::get_if<0>(&content_); }
   const Error& error() const { return *std::get_if<1>(&content_); }
