@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
@@ -231,6 +232,10 @@ std::optional<CompileCache::Entry> CompileCache::read_entry(const Digest& key) c
 }
 
 Status CompileCache::write_entry(const Digest& key, const Entry& entry) const {
+  const uint64_t total = entry.library.bytes + entry.params.bytes;
+  if (total > limit_bytes_) {
+    return error(Code::Io, "an entry of %" PRIu64 " bytes is larger than the cache may be, %" PRIu64 " bytes", total, limit_bytes_);
+  }
   EntryHeader header{};
   memcpy(header.magic, kMagic, sizeof(kMagic));
   memcpy(header.key, key.bytes.data(), sizeof(header.key));
@@ -324,19 +329,18 @@ Status CompileCache::fill(const Digest& key, const CompiledModule& module, const
   entry.facts = facts_of(module);
   entry.library = copies.library();
   entry.params = copies.params();
-  TIFFIN_TRY(copies.publish());
-  return write_entry(key, entry);
+  TIFFIN_TRY(write_entry(key, entry));
+  return copies.publish();
 }
 
-Status CompileCache::store(const Digest& key, const CompiledModule& module, const OutputPaths& outputs, std::string* out_reason) const {
-  const Status filled = fill(key, module, outputs);
+Status CompileCache::store(const Digest& key, const CompiledModule& module, const OutputPaths& outputs) const {
+  Status filled = fill(key, module, outputs);
   if (filled.is_ok()) {
     shrink_cache(folder_, limit_bytes_);
-    return {};
+  } else {
+    remove_entry(key, outputs);
   }
-  *out_reason = filled.message();
-  remove_entry(key, outputs);
-  return module.export_files(outputs.library, outputs.params);
+  return filled;
 }
 
 }  // namespace tiffin::driver

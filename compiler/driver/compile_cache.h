@@ -46,8 +46,8 @@ class CompileCache {
   Status keep(const Digest& key, const CompiledModule& module, const OutputPaths& outputs) const;
 
   // Makes an entry of the module and writes the outputs from it; then removes the entries that were not used for the longest time until the rest fits
-  // the limit. The outputs are written as well when the cache cannot be: `out_reason` says why then. Io for outputs that cannot be written.
-  Status store(const Digest& key, const CompiledModule& module, const OutputPaths& outputs, std::string* out_reason) const;
+  // the limit. Io for a cache or outputs that cannot be written, and for an entry above the limit: no output is changed then.
+  Status store(const Digest& key, const CompiledModule& module, const OutputPaths& outputs) const;
 
  private:
   struct Entry;

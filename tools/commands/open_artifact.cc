@@ -42,9 +42,10 @@ bool is_artifact_file(const char* path) {
   struct stat status {};
   if (stat(path, &status) != 0) return false;
   if (S_ISDIR(status.st_mode)) return true;
+  if (!S_ISREG(status.st_mode)) return false;  // opening a pipe would wait for a writer
   Result<InputFile> file = InputFile::open(path);
   uint8_t start[kTarOffset + sizeof kTar] = {};
-  if (!file.has_value() || !file->is_regular() || !file->read(start, std::min<uint64_t>(sizeof start, file->remaining())).is_ok()) return false;
+  if (!file.has_value() || !file->read(start, std::min<uint64_t>(sizeof start, file->remaining())).is_ok()) return false;
   return memcmp(start, kElf, sizeof kElf) == 0 || memcmp(start, kTiffin, sizeof kTiffin) == 0 || memcmp(start + kTarOffset, kTar, sizeof kTar) == 0;
 }
 

@@ -73,7 +73,8 @@ Status print_text(std::span<const TensorChange> changes, const NamedSet& before,
 
 // A delta written over what it was made of or from could not be used any more.
 Status check_output(const char* output, const char* input) {
-  struct stat written {}, read {};
+  struct stat written {
+  }, read{};
   if (stat(output, &written) != 0 || stat(input, &read) != 0 || written.st_dev != read.st_dev || written.st_ino != read.st_ino) return {};
   return error(Code::InvalidArgument, "'%s' is given for two files, different ones are expected", output);
 }

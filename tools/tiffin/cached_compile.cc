@@ -40,17 +40,13 @@ Result<CachedOutcome> compile_cached(const CompileWords& words, const std::funct
   // What is wrong with a model that has no key is told by compiling it.
   TIFFIN_ASSIGN_OR_RETURN(const driver::CompiledModule module, compile());
   CachedOutcome outcome{driver::facts_of(module), "stored"};
-  std::string reason;
   const Result<Digest> key_now = driver::cache_key(request);
-  if (key.has_value() && key_now.has_value() && *key == *key_now) {
-    TIFFIN_TRY(cache.store(*key, module, outputs, &reason));
-  } else {
-    reason = "the model changed while it was compiled";
-    TIFFIN_TRY(module.export_files(words.output, words.params_out));
-  }
-  if (reason.empty()) return outcome;
-  if (words.is_strict) return error(Code::Strict, "the cache '%s' cannot be used: %s", words.cache.c_str(), reason.c_str());
-  outcome.cache = "not stored: " + reason;
+  const bool is_same = key.has_value() && key_now.has_value() && *key == *key_now;
+  const Status stored = is_same ? cache.store(*key, module, outputs) : error(Code::Io, "the model changed while it was compiled");
+  if (stored.is_ok()) return outcome;
+  if (words.is_strict) return error(Code::Strict, "the cache '%s' cannot be used: %s", words.cache.c_str(), stored.message());
+  TIFFIN_TRY(module.export_files(words.output, words.params_out));
+  outcome.cache = std::string("not stored: ") + stored.message();
   return outcome;
 }
 

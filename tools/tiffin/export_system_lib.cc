@@ -95,7 +95,9 @@ std::string describe_values(const flatbuffers::Vector<flatbuffers::Offset<abi::V
 
 // Keeps a text from ending the comment that it stands in.
 std::string for_comment(std::string text) {
-  for (size_t at = 0; (at = text.find("*/", at)) != std::string::npos;) text.replace(at, 2, "* /");
+  for (const char* mark : {"*/", "/*"}) {
+    for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos;) text.insert(at + 1, " ");
+  }
   return text;
 }
 
