@@ -172,6 +172,7 @@ Status parse_arguments(Command command, int count, char** words, Arguments* out,
   if (wanted >= 1) out->file = is_enclosed ? enclosed : shifted[static_cast<size_t>(optind)];
   if (wanted == 2) out->second_file = shifted[static_cast<size_t>(optind) + 1];
   if ((kWrites & bit(command)) != 0 && out->output == nullptr) return error(Code::InvalidArgument, "-o OUT is missing");
+  if (out->new_weights && out->params == nullptr) return error(Code::InvalidArgument, "--new-weights is given without --params");
   return read_values(*out, &out->values);
 }
 

@@ -50,8 +50,8 @@ Status print_written(const char* path, size_t count, const Arguments& arguments)
 Result<int> extract_params(const Arguments& arguments) {
   if (is_artifact_file(arguments.file)) {
     TIFFIN_TRY(extract_from_artifact(arguments));
-  } else if (arguments.params != nullptr || arguments.new_weights) {
-    return error(Code::NotAnArtifact, "'%s' is not an artifact, which --params and --new-weights need", arguments.file);
+  } else if (arguments.params != nullptr) {
+    return error(Code::NotAnArtifact, "'%s' is not an artifact, which --params needs", arguments.file);
   } else {
     TIFFIN_TRY(convert_file(arguments));
   }
