@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 #include "base/name_distance.h"
 #include "compiler/graph/printer.h"
@@ -93,6 +94,7 @@ class Runner {
     TIFFIN_TRY(check_names(options_));
     TIFFIN_TRY(graph::verify_graph(graph_));  // it may be built by hand
     keep_output_names();
+    TIFFIN_TRY(check_output_shapes("import"));
     if (!options_.dump_folder.empty()) TIFFIN_TRY(dump("imported"));
     if (!options_.only.empty()) {
       for (const std::string& name : options_.only) {
@@ -116,6 +118,7 @@ class Runner {
     if (out_times_ != nullptr) out_times_->push_back({row.name, taken.count()});
     const Status valid = graph::verify_graph(graph_);
     if (!valid.is_ok()) return error(Code::Internal, "the pass '%s' left an invalid graph: %s", row.name, valid.message());
+    TIFFIN_TRY(check_output_shapes(row.name));
     return options_.dump_folder.empty() ? Status() : dump(row.name);
   }
 
@@ -125,6 +128,22 @@ class Runner {
     std::vector<std::string> names;
     for (const graph::ValueId output : graph_.outputs()) names.push_back(graph_.value(output).name);
     graph_.set_output_names(std::move(names));
+  }
+
+  // What a pass finds out about a shape it may add; what was known stays.
+  Status check_output_shapes(const char* pass) {
+    known_shapes_.resize(graph_.outputs().size());
+    for (size_t i = 0; i < known_shapes_.size(); ++i) {
+      const graph::Type& type = graph_.value(graph_.outputs()[i]).type;
+      if (!type.has_static_shape()) continue;
+      std::optional<std::vector<int64_t>>& known = known_shapes_[i];
+      if (known.has_value() && *known != type.static_shape()) {
+        return error(Code::Internal, "the pass '%s' changed the shape of output %zu from %s to %s", pass, i, graph::to_string(*known).c_str(),
+                     graph::to_string(type.static_shape()).c_str());
+      }
+      known = type.static_shape();
+    }
+    return {};
   }
 
   // Only graphs that differ from the one before are written.
@@ -144,6 +163,7 @@ class Runner {
   const RunnerOptions& options_;
   std::vector<PassTime>* out_times_;
   std::string last_dump_;
+  std::vector<std::optional<std::vector<int64_t>>> known_shapes_;  // of the outputs
   int dumps_ = 0;
 };
 

@@ -55,9 +55,11 @@ class RegionOrder {
     const Node& node = graph_.node(id);
     return node.op == Op::Transpose ? &node : nullptr;
   }
+  // The Transpose that makes an entry; not one of the region's own values, whose order is what changes.
   const Node* transpose_making(ValueId value) const {
     const NodeId producer = graph_.value(value).producer;
-    return producer == kNone ? nullptr : as_transpose(producer);
+    const Node* transpose = producer == kNone ? nullptr : as_transpose(producer);
+    return transpose == nullptr || is_member_value(transpose->inputs[0]) ? nullptr : transpose;
   }
   Extents shape_of(ValueId value) const {
     Extents shape = graph_.value(value).type.static_shape();
@@ -161,7 +163,8 @@ ValueId RegionOrder::entry(NodeId reader, ValueId value, const Extents& order, S
   return result;
 }
 
-// Gives the readers outside the region the value in its old order.
+// Gives the readers outside the region the value in its old order. Those that transpose come last: what they gave may be the value itself now, and is
+// not to be given its old order again.
 Status RegionOrder::leave(ValueId value, const std::vector<NodeId>& readers, bool is_left, const Extents& order) {
   const Extents back = inverse_permutation(order);
   Rewriter rewriter(graph_, graph_.value(value).producer);
@@ -171,11 +174,8 @@ Status RegionOrder::leave(ValueId value, const std::vector<NodeId>& readers, boo
     return copy;
   };
   for (const NodeId reader : readers) {
-    if (region_.members.count(reader) != 0) continue;
-    if (const Node* transpose = as_transpose(reader)) {
-      const ValueId result = transpose->outputs[0];
-      graph_.replace_uses(result, rewriter.transpose(value, "reordered", compose(back, permutation_of(graph_, *transpose))));
-    } else if (can_reduce_in_order(graph_, graph_.node(reader), order)) {
+    if (region_.members.count(reader) != 0 || as_transpose(reader) != nullptr) continue;
+    if (can_reduce_in_order(graph_, graph_.node(reader), order)) {
       reorder_axes(graph_, reader, order);
     } else {
       std::vector<ValueId>& inputs = graph_.node(reader).inputs;
@@ -186,6 +186,12 @@ Status RegionOrder::leave(ValueId value, const std::vector<NodeId>& readers, boo
     std::vector<ValueId> outputs = graph_.outputs();
     std::replace(outputs.begin(), outputs.end(), value, in_old_order());
     graph_.set_outputs(std::move(outputs));
+  }
+  for (const NodeId reader : readers) {
+    const Node* transpose = as_transpose(reader);
+    if (transpose == nullptr) continue;
+    const ValueId result = transpose->outputs[0];
+    graph_.replace_uses(result, rewriter.transpose(value, "reordered", compose(back, permutation_of(graph_, *transpose))));
   }
   return rewriter.take_status();
 }

@@ -83,6 +83,11 @@ bool is_difference_of_squares(const Pattern& pattern, ValueId value, ValueId x, 
          is_mean_square(pattern, difference->inputs[0], x, match);
 }
 
+// Numbers of a higher rank than the rows would have given the quotient theirs.
+bool has_shape_of_rows(const Pattern& pattern, const Node& node, const NormalizedRows& match) {
+  return pattern.graph().value(node.outputs[0]).type.has_static_shape() && pattern.shape(node.outputs[0]) == pattern.shape(match.rows);
+}
+
 }  // namespace
 
 std::optional<int64_t> trailing_axis(const Pattern& pattern, const Node& reduction) {
@@ -100,7 +105,7 @@ std::optional<NormalizedRows> match_normalized_rows(const Pattern& pattern, cons
   if (quotient.divisor == kNone || quotient.gamma != kNone || !is_full_precision(pattern.dtype(quotient.dividend))) return std::nullopt;
   match.rows = quotient.dividend;
   const ValueId variance = variance_below(pattern, quotient.divisor, &match);
-  if (variance == kNone || !is_mean_square(pattern, variance, match.rows, &match)) return std::nullopt;
+  if (variance == kNone || !is_mean_square(pattern, variance, match.rows, &match) || !has_shape_of_rows(pattern, node, match)) return std::nullopt;
   return match;
 }
 
@@ -118,6 +123,7 @@ std::optional<NormalizedRows> match_centred_rows(const Pattern& pattern, const N
                        is_difference_of_squares(pattern, variance, match.rows, centred->inputs[1], &match);
   if (!matches || trailing_axis(pattern, *mean) != match.axis) return std::nullopt;
   if (match.gamma != kNone && !is_row(pattern, match.gamma, match.rows, match.axis)) return std::nullopt;
+  if (!has_shape_of_rows(pattern, node, match)) return std::nullopt;
   return match;
 }
 

@@ -2,6 +2,8 @@
 #include "compiler/passes/pack_weights.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "compiler/passes/rewriter.h"
 
@@ -23,13 +25,18 @@ ValueId parameter_below(const Graph& graph, ValueId value) {
   return value != kNone && graph.value(value).kind == ValueKind::Parameter ? value : kNone;
 }
 
-bool readers_are(const Graph& graph, const std::vector<std::vector<NodeId>>& users, ValueId value, Op op, size_t input) {
+// An operand as its reader wants it: the value, and whether it is transposed there.
+using Form = std::pair<ValueId, bool>;
+
+// Whether only operators of that kind read the value, behind movements or not, as that input; `forms` gets the forms in which they do.
+bool readers_are(const Graph& graph, const std::vector<std::vector<NodeId>>& users, ValueId value, Op op, size_t input, std::set<Form>& forms) {
   const auto& outputs = graph.outputs();
   if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) return false;
   const auto& readers = users[static_cast<size_t>(value)];
   return std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
     const graph::Node& node = graph.node(reader);
-    if (is_movement(node.op)) return readers_are(graph, users, node.outputs[0], op, input);
+    if (is_movement(node.op)) return readers_are(graph, users, node.outputs[0], op, input, forms);
+    forms.emplace(value, node.int_attribute("transB", 0) != 0);
     return node.op == op && node.input(input) == value && std::count(node.inputs.begin(), node.inputs.end(), value) == 1;
   });
 }
@@ -63,7 +70,8 @@ ValueId rewrite_gemm(Rewriter& rewriter, bool packs) {
 
 bool is_packable_weight(const Graph& graph, const std::vector<std::vector<NodeId>>& users, ValueId value, Op op) {
   const ValueId parameter = parameter_below(graph, value);
-  return parameter != kNone && readers_are(graph, users, parameter, op, 1);
+  std::set<Form> forms;  // of several, each would have to be stored
+  return parameter != kNone && readers_are(graph, users, parameter, op, 1, forms) && forms.size() == 1;
 }
 
 Status pack_weights(Graph& graph, PassContext&) {

@@ -75,7 +75,7 @@ class Fusion {
     return false;
   }
 
-  // A single-result operand in the program that only the group ending in `last` reads, of that node's shape.
+  // A single-result operand in the program that only the group ending in `last` reads, element by element, of that node's shape.
   bool can_inline(ValueId input, NodeId last) const {
     const graph::Value& value = graph_.value(input);
     if (value.producer == kNone || is_planned_[static_cast<size_t>(value.producer)] == 0) return false;
@@ -83,7 +83,9 @@ class Fusion {
     if (producer.outputs.size() != 1 || ops::op_class(producer.op) == OpClass::View || kernel::needs_own_kernel(producer.op)) return false;
     const int own = group_of_[static_cast<size_t>(last)];
     const auto& users = users_[static_cast<size_t>(input)];
-    const bool only_reader = std::all_of(users.begin(), users.end(), [&](NodeId user) { return group_of_[static_cast<size_t>(user)] == own; });
+    const bool only_reader = std::all_of(users.begin(), users.end(), [&](NodeId user) {
+      return group_of_[static_cast<size_t>(user)] == own && ops::op_class(graph_.node(user).op) == OpClass::Elementwise;
+    });
     const bool leaves = std::find(is_output_.begin(), is_output_.end(), input) != is_output_.end();
     return only_reader && !leaves && value.type.shape == graph_.value(graph_.node(last).outputs[0]).type.shape;
   }

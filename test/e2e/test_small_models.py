@@ -14,10 +14,18 @@ KERNEL = RNG.standard_normal((8, 8, 1, 1)).astype(np.float32)
 IMAGE = RNG.standard_normal((1, 8, 5, 5)).astype(np.float32)
 WHOLE = np.arange(-6, 6, dtype=np.int32).reshape(3, 4)
 NAN = np.full(4, np.nan, np.float32)
+SQUARE = RNG.standard_normal((4, 4)).astype(np.float32)
+TURNED = [0, 2, 3, 1]
 
 
 def node(op, inputs, outputs, **attributes):
     return helper.make_node(op, inputs.split(","), outputs.split(","), **attributes)
+
+
+def root_mean_square(epsilon, exponent=()):
+    """x / sqrt(mean(x ** 2) + epsilon), where the numbers may have more axes than x."""
+    return ([node("Pow", "x,two", "q"), node("ReduceMean", "q", "m", axes=[-1]), node("Add", "m,e", "v"), node("Sqrt", "v", "s"), node("Div", "x,s", "y")],
+            {"x": W}, {"e": np.full(epsilon, 1e-3, np.float32), "two": np.full(exponent, 2, np.float32)}, "y")
 
 
 # name: nodes, inputs, weights, outputs
@@ -33,6 +41,26 @@ CASES = {
         [node("Conv", "x,k", "a"), node("Clip", "a,,m", "b"), node("Conv", "b,k", "y")], {"x": IMAGE}, {"k": KERNEL, "m": np.float32(0.5)}, "y"),
     "Shrink of unsigned integers": ([node("Shrink", "x", "y", lambd=1.5, bias=1.0)], {"x": np.arange(6, dtype=np.uint8)}, {}, "y"),
     "Shrink of integers by a fraction": ([node("Shrink", "x", "y", lambd=1.0, bias=0.5)], {"x": WHOLE}, {}, "y"),
+    "a value and its transpose in a product": (
+        [node("Transpose", "x", "t"), node("Relu", "t", "v"), node("Transpose", "v", "u"), node("MatMul", "v,u", "y")], {"x": W}, {}, "y"),
+    "a value and its transpose as outputs": (
+        [node("Transpose", "x", "t"), node("Relu", "t", "v"), node("Transpose", "v", "u")], {"x": W}, {}, "v,u"),
+    "a value less its transpose": (
+        [node("Relu", "x", "v"), node("Transpose", "v", "u"), node("Sub", "v,u", "d"), node("Transpose", "d", "t"), node("Softmax", "t", "y")],
+        {"x": SQUARE}, {}, "y"),
+    "a turned image beside itself": (
+        [node("Relu", "x", "v"), node("Transpose", "v", "u", perm=TURNED), node("Tanh", "u", "w"), node("Transpose", "w", "t", perm=[0, 3, 1, 2]),
+         node("Add", "t,v", "y")], {"x": IMAGE}, {}, "y,u"),
+    "a norm whose epsilon has more axes": root_mean_square((1, 1, 1)),
+    "a norm whose epsilon makes more rows": root_mean_square((2, 1, 1)),
+    "a norm whose exponent has more axes": root_mean_square((), (1, 1, 1)),
+    "a product and its operand": ([node("Relu", "x", "t"), node("MatMul", "t,w", "m"), node("Add", "m,t", "y")], {"x": W}, {"w": SQUARE}, "y"),
+    "a convolution and its input": ([node("Conv", "x,k", "m"), node("Add", "m,x", "y")], {"x": IMAGE}, {"k": KERNEL}, "y"),
+    "a weight and its transpose": (
+        [node("MatMul", "x,w", "h"), node("Transpose", "w", "t"), node("MatMul", "h,t", "y")], {"x": W}, {"w": SQUARE}, "y"),
+    "a weight in two kinds of Gemm": ([node("Gemm", "x,w", "h", transB=1), node("Gemm", "h,w", "y")], {"x": W}, {"w": SQUARE}, "y"),
+    "a kernel and its transpose": (
+        [node("Conv", "x,k", "h"), node("Transpose", "k", "t", perm=[1, 0, 2, 3]), node("Conv", "h,t", "y")], {"x": IMAGE}, {"k": KERNEL}, "y"),
     "Celu of large numbers": ([node("Celu", "x", "y", alpha=0.3)], {"x": np.float32([3e38, -3e38, 1, -1, 0])}, {}, "y"),
 }
 
