@@ -300,7 +300,7 @@ void ErrorEstimate::observe(const Node& node, std::span<const Tensor> inputs, st
 }
 
 tiffin_golden_tolerance tolerance_of(DType dtype, const Estimate& estimate) {
-  constexpr double kSafety = 8, kMostRelative = 0.25;
+  constexpr double kSafety = 16, kMostRelative = 0.25;
   if (!(estimate.error > 0)) return {0, 0, 0};
   // An estimate beyond the tensor's own scale says nothing any more; what is left of a cancellation may still be rounding alone.
   constexpr double kMostOfScale = 4;
