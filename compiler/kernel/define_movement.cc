@@ -27,6 +27,27 @@ ElementFn mapped(ValueId operand, IndexMap map) {
 
 }  // namespace
 
+// result[panel, ..., lane] = operand[..., panel * kPanelColumns + lane], and zero beyond the last column.
+Result<ElementFn> define_pack_panels(Lowering& lowering, const Node& node) {
+  const int64_t columns = lowering.shape(node.inputs[0]).back();
+  const DType dtype = compute_dtype(lowering.dtype(node.outputs[0]));
+  return ElementFn([operand = node.inputs[0], columns, dtype](Lowering& l, size_t, Points points) {
+    Values elements;
+    for (const Index& point : points) {
+      Expr column = l.b().add(l.b().mul(point.front(), ops::kPanelColumns), point.back());
+      Index source(point.begin() + 1, point.end());
+      elements.push_back(l.guarded(
+          column, 0, columns,
+          [&] {
+            source.back() = l.within(column, columns);
+            return l.value(operand, source);
+          },
+          l.b().zero({dtype, 1})));
+    }
+    return elements;
+  });
+}
+
 Result<ElementFn> define_identity(Lowering&, const Node& node) {
   return ElementFn([operand = node.inputs[0]](Lowering& l, size_t, Points points) { return l.values(operand, points); });
 }

@@ -84,6 +84,7 @@ const LoweringRow kRows[] = {
     {Op::Not, define_unary},
     {Op::Or, define_binary},
     {Op::PackedMatMul, define_tile_root},
+    {Op::PackPanels, define_pack_panels},
     {Op::Pad, define_pad, nullptr, kSecondInput | 1u << 3},
     {Op::Pow, define_binary},
     {Op::PRelu, define_binary},

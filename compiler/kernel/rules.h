@@ -30,6 +30,7 @@ Result<ElementFn> define_expand(Lowering&, const graph::Node&);
 Result<ElementFn> define_slice(Lowering&, const graph::Node&);
 Result<ElementFn> define_concat(Lowering&, const graph::Node&);
 Result<ElementFn> define_pad(Lowering&, const graph::Node&);
+Result<ElementFn> define_pack_panels(Lowering&, const graph::Node&);
 Result<ElementFn> define_split(Lowering&, const graph::Node&);
 // define_indexing.cc
 Result<ElementFn> define_gather(Lowering&, const graph::Node&);

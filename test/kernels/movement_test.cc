@@ -57,6 +57,18 @@ TEST(Movement, ConcatAlongEachAxis) {
   }
 }
 
+TEST(Movement, PanelsOfComputedMatrices) {
+  uint64_t seed = 1250;
+  for (const int64_t columns : {1, 15, 16, 17, 32, 41, 0}) {
+    for (const DType dtype : {DType::Float32, DType::Float16, DType::Int8}) {
+      Case c(seed++);
+      const ValueId matrix = c.node(Op::Transpose, {c.input(dtype, {columns, 3, c.extent(1, 5)})});
+      c.graph.set_outputs({c.node(Op::PackPanels, {matrix})});
+      expect_agreement(c);
+    }
+  }
+}
+
 TEST(Movement, PadInEveryMode) {
   uint64_t seed = 1300;
   for (const char* mode : {"constant", "edge", "reflect", "wrap"}) {
