@@ -104,9 +104,7 @@ void report_value(const ParamEntry& wanted, const Digest& actual, const Digest& 
 Status compare_signatures(const StoragePlan& plan, const ParamSource& source, Array<uint32_t>& out_indices, Findings& findings) {
   TIFFIN_ASSIGN_OR_RETURN(const NameIndex names, NameIndex::create(source.entries));
   TIFFIN_ASSIGN_OR_RETURN(const NameIndex wanted_names, NameIndex::create(plan.parameters()));
-  if (const ParamEntry* twice = names.first_duplicate()) {
-    return error(Code::InvalidParams, "parameter '%.*s' is given twice", static_cast<int>(twice->name.size()), twice->name.data());
-  }
+  TIFFIN_TRY(names.check_given_once());
   if (!out_indices.resize(plan.parameter_count())) return no_memory(plan.parameter_count());
   std::fill(out_indices.begin(), out_indices.end(), kUnfit);
   for (size_t i = 0; i < plan.parameter_count(); ++i) {

@@ -45,15 +45,19 @@ const ParamEntry* NameIndex::first_duplicate() const {
   return nullptr;
 }
 
+Status NameIndex::check_given_once() const {
+  const ParamEntry* twice = first_duplicate();
+  if (twice == nullptr) return {};
+  return error(Code::InvalidParams, "parameter '%.*s' is given twice", static_cast<int>(twice->name.size()), twice->name.data());
+}
+
 Result<Overlay> Overlay::create(const ParamSource& lower, const ParamSource& upper, std::span<const ParamEntry> removed) {
   Overlay overlay;
   overlay.lower_ = lower;
   overlay.upper_ = upper;
   TIFFIN_ASSIGN_OR_RETURN(const NameIndex lower_names, NameIndex::create(lower.entries));
   TIFFIN_ASSIGN_OR_RETURN(const NameIndex upper_names, NameIndex::create(upper.entries));
-  if (const ParamEntry* twice = upper_names.first_duplicate()) {
-    return error(Code::InvalidParams, "parameter '%.*s' is given twice", static_cast<int>(twice->name.size()), twice->name.data());
-  }
+  TIFFIN_TRY(upper_names.check_given_once());
   TIFFIN_ASSIGN_OR_RETURN(const NameIndex removed_names, NameIndex::create(removed));
   const auto append = [&overlay](bool is_upper, const ParamSource& source, size_t index) {
     return overlay.entries_.append(source.entries[index]) && overlay.origins_.append(Origin{is_upper, static_cast<uint32_t>(index)});

@@ -45,6 +45,8 @@ class NameIndex {
   size_t find(std::string_view name) const;
   // A name that occurs twice, or nullptr.
   const ParamEntry* first_duplicate() const;
+  // InvalidParams for a name that occurs twice, where a caller gives the entries.
+  Status check_given_once() const;
 
  private:
   std::span<const ParamEntry> entries_;
