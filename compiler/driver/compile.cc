@@ -289,7 +289,10 @@ Result<CompiledModule> compile_onnx(const std::string& path, const CompileOption
     model.facts.sha256 = sha256;
     model.facts.name = std::filesystem::path(path).stem().string();
     VariantCompiler compiler(options, model.facts, model.output_dtypes, *state, &golden);
-    TIFFIN_TRY(compiler.add(std::move(model.graph), targets[i], static_cast<double>(i) * share, share, dump_folder_of(options, i)));
+    Status added = compiler.add(std::move(model.graph), targets[i], static_cast<double>(i) * share, share, dump_folder_of(options, i));
+    // As where the file is read.
+    if (added.code() == Code::UnsupportedOperator) return std::move(added).with_context("'%s'", path.c_str());
+    if (!added.is_ok()) return added;
   }
   state->contents.golden = golden.section();
   TIFFIN_TRY(complete(options, state->contents));

@@ -8,6 +8,7 @@
 
 #include "base/name_distance.h"
 #include "compiler/graph/printer.h"
+#include "compiler/graph/unsupported_list.h"
 #include "compiler/graph/verifier.h"
 #include "compiler/passes/block_channels.h"
 #include "compiler/passes/cancel_transposes.h"
@@ -24,15 +25,22 @@
 #include "compiler/passes/simplify_graph.h"
 #include "compiler/passes/sink_reshapes.h"
 #include "compiler/passes/widen_halves.h"
+#include "compiler/plan/check_support.h"
 
 namespace tiffin::driver {
 namespace {
+
+// What cannot run has no types, which everything further down relies on.
+Status refuse_stand_ins(graph::Graph& graph, passes::PassContext& context) {
+  return graph::has_stand_in(graph) ? plan::check_support(graph, context.machine) : Status();
+}
 
 constexpr PassRow kPipeline[] = {
     {passes::fold_constants, "fold_constants", 0, "first: it infers every type, and removes shape arithmetic and constant If"},
     {passes::decompose_operators, "decompose_operators", 0, "needs static types; leaves the primitives that everything below knows"},
     {passes::widen_halves, "widen_halves", 0, "after decomposition, which says what computes; before folding, which widens constants"},
     {passes::fold_constants, "fold_decomposed", 0, "decomposition makes constant operands that lowering wants folded"},
+    {refuse_stand_ins, "refuse_stand_ins", 0, "after folding, which drops those that nothing needs; below, types are relied on"},
     {passes::simplify_graph, "simplify_graph", 1, "before patterns are looked for: no-ops hide them"},
     {passes::eliminate_common, "eliminate_common", 1, "patterns expect equal expressions to be one value"},
     {passes::recognise_gelu, "recognise_gelu", 2, "needs every factor of the formula in its place, so before factors are folded"},
@@ -113,7 +121,11 @@ class Runner {
   Status run_pass(const PassRow& row) {
     if (options_.stop.stop_requested()) return error(Code::Cancelled, "the compilation was interrupted");
     const auto start = std::chrono::steady_clock::now();
-    TIFFIN_TRY(row.run(graph_, context_));
+    Status status = row.run(graph_, context_);
+    if (!status.is_ok()) {
+      if (status.code() != Code::UnsupportedOperator) TIFFIN_TRY(graph::check_stand_ins(graph_));  // the fault may only follow from those
+      return status;
+    }
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
     if (out_times_ != nullptr) out_times_->push_back({row.name, taken.count()});
     const Status valid = graph::verify_graph(graph_);

@@ -165,6 +165,7 @@ constexpr std::string_view kNames[] = {
     "BlockedDepthwiseConv",
     "PackPanels",
     "PackedMatMul",
+    "Unsupported",
 };
 
 static_assert(sizeof(kNames) / sizeof(kNames[0]) == kOpCount);

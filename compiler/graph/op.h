@@ -169,10 +169,11 @@ enum class Op : uint16_t {
   BlockedDepthwiseConv,
   PackPanels,
   PackedMatMul,
+  Unsupported,  // a stand-in; unsupported_list.h
 };
 
 inline constexpr Op kFirstInternalOp = Op::BlockedConv;
-inline constexpr int kOpCount = static_cast<int>(Op::PackedMatMul) + 1;
+inline constexpr int kOpCount = static_cast<int>(Op::Unsupported) + 1;
 
 // The name as ONNX spells it.
 std::string_view op_name(Op op);

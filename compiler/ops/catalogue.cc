@@ -338,6 +338,7 @@ constexpr OperatorRow kRows[] = {
     blocked(Op::BlockedDepthwiseConv, 2, -1, infer_blocked_depthwise_convolution),
     row(Op::PackPanels, 1, 1, infer_pack_panels, {{kAny}}),
     row(Op::PackedMatMul, 2, -1, infer_packed_matmul, {{kEverything}}, {{"n", Kind::Int, true}}),
+    with_outputs(0, -1, row(Op::Unsupported, 0, -1, infer_nothing, {{kEverything}}, {{"what", Kind::String, true}})),
 };
 
 constexpr bool is_in_order() {

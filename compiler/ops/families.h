@@ -106,6 +106,7 @@ Status infer_resize(Inference& inference);
 Status infer_roi_align(Inference& inference);
 
 // control.cc
+Status infer_nothing(Inference& inference);  // of a stand-in, whose results are what they were
 Status infer_if(Inference& inference);
 Status infer_loop(Inference& inference);
 Status infer_scan(Inference& inference);

@@ -4,21 +4,19 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "compiler/graph/unsupported_list.h"
+
 namespace tiffin::ops {
 
 using graph::Dim;
 using graph::Shape;
 
 Status node_error(Code code, const graph::Graph& graph, const graph::Node& node, const char* format, ...) {
-  std::string name = node.name;
-  for (size_t i = 0; name.empty() && i < node.outputs.size(); ++i) {
-    if (node.outputs[i] != graph::kNone) name = graph.value(node.outputs[i]).name;
-  }
   va_list arguments;
   va_start(arguments, format);
   Status failure = error_v(code, format, arguments);
   va_end(arguments);
-  return std::move(failure).with_context("node '%s' (%s)", name.c_str(), std::string(graph::op_name(node.op)).c_str());
+  return std::move(failure).with_context("%s", graph::node_title(graph, node).c_str());
 }
 
 const graph::Type& Inference::type(size_t i) const {

@@ -92,6 +92,7 @@ constexpr InferenceCase kCases[] = {
      "float32[1,5,6,6,8]"},
     {"input %x: float32[1,2,8,8,16] input %p: float32[2,3,3,16]",
      "BlockedDepthwiseConv(%x, %p) {kernel_shape=[3, 3], strides=[2, 2], channels=32, block=16}", "float32[1,2,3,3,16]"},
+    {"input %x: float32[2]", "Unsupported(%x) {what=\"Frobnicate\"}", "undefined[*]"},
 };
 
 TEST(InferWindowsAndMatrices, GivesTheTypeOfEachCase) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/passes/decompose_operators.h"
 
+#include "compiler/graph/unsupported_list.h"
 #include "compiler/ops/infer.h"
 #include "compiler/passes/decompositions.h"
 
@@ -138,12 +139,6 @@ bool needs_widening(const graph::Graph& graph, const Node& node) {
   return false;
 }
 
-Status decline(const graph::Graph& graph, const Node& node, Status cause) {
-  const std::string name = node.name.empty() ? graph.value(node.outputs[0]).name : node.name;
-  return error(Code::UnsupportedOperator, "operator '%s' of node '%s' cannot be expressed by primitives in this form: %s",
-               std::string(graph::op_name(node.op)).c_str(), name.c_str(), cause.message());
-}
-
 // Puts the replacements in place of the node's results, whose types were inferred from the same inputs and must agree.
 void replace(graph::Graph& graph, graph::NodeId id, const Replacements& replacements) {
   const std::vector<ValueId> outputs = graph.node(id).outputs;
@@ -153,15 +148,19 @@ void replace(graph::Graph& graph, graph::NodeId id, const Replacements& replacem
   graph.erase_node(id);
 }
 
-Result<bool> decompose_node(graph::Graph& graph, graph::NodeId id) {
-  const Node& node = graph.node(id);
+// True when it has changed the graph.
+bool decompose_node(graph::Graph& graph, graph::NodeId id) {
+  Node& node = graph.node(id);
   const Row* row = row_of(node.op);
   if (row == nullptr) return false;
   if (!is_static(graph, node.inputs) || !is_static(graph, node.outputs)) return false;
   Rewriter rewriter(graph, id);
   const bool widens = row->precision == kWide && needs_widening(graph, node);
   const Replacements replacements = widens ? widen(rewriter) : row->decompose(rewriter);
-  if (!rewriter.is_ok()) return decline(graph, node, rewriter.take_status());
+  if (!rewriter.is_ok()) {
+    graph::make_stand_in(graph, node, rewriter.take_status());
+    return true;
+  }
   if (replacements.empty()) return false;
   replace(graph, id, replacements);
   return true;
@@ -173,8 +172,7 @@ Status decompose_operators(graph::Graph& graph, PassContext&) {
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
     for (const graph::NodeId id : graph.topological_order()) {
-      TIFFIN_ASSIGN_OR_RETURN(const bool is_decomposed, decompose_node(graph, id));
-      has_changed = has_changed || is_decomposed;
+      has_changed = decompose_node(graph, id) || has_changed;
     }
     graph.erase_dead();
   }

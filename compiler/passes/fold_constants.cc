@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/graph/unsupported_list.h"
 #include "compiler/ops/infer.h"
 #include "compiler/passes/frozen_operands.h"
 #include "compiler/passes/inline_if.h"
@@ -85,10 +86,18 @@ class Folder {
 
  private:
   // Bodies look up outer values by name, which folding replaces: a control node keeps the types of its first inference.
+  // What cannot be inferred in this form becomes a stand-in, unless it reads what is unknown itself: then another node is the cause.
   Status infer(NodeId id) {
-    const Node& node = graph_.node(id);
+    Node& node = graph_.node(id);
     const bool is_inferred = !node.outputs.empty() && node.outputs[0] != kNone && graph_.value(node.outputs[0]).type.dtype != DType::Undefined;
-    return is_control(node.op) && is_inferred ? Status() : ops::infer_node(graph_, id);
+    if (is_control(node.op) && is_inferred) return {};
+    Status inferred = ops::infer_node(graph_, id);
+    if (inferred.code() != Code::UnsupportedOperator) return inferred;
+    const auto is_open = [this](ValueId input) { return input != kNone && !graph_.value(input).type.has_static_shape(); };
+    if (std::none_of(node.inputs.begin(), node.inputs.end(), is_open)) {
+      graph::make_stand_in(graph_, node, inferred);
+    }
+    return {};
   }
 
   bool shapes_program(const Node& node) const {

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <set>
 
-#include "compiler/graph/unsupported_list.h"
 #include "compiler/kernel/lower.h"
 #include "compiler/kernel/printer.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/op_class.h"
 #include "compiler/plan/buffers.h"
+#include "compiler/plan/check_support.h"
 #include "compiler/plan/fusion.h"
 #include "compiler/plan/storage.h"
 
@@ -29,7 +29,7 @@ class Planner {
   Planner(Graph& graph, const PlanOptions& options) : graph_(graph), options_(options) {}
 
   Result<Plan> run() {
-    TIFFIN_TRY(check_types());
+    TIFFIN_TRY(check_support(graph_, options_.machine));
     TIFFIN_TRY(give_outputs_their_own_results());
     TIFFIN_ASSIGN_OR_RETURN(StorageDecision storage, plan_storage(graph_, options_.opt_level > 0));
     TIFFIN_TRY(lower_groups(storage));
@@ -40,7 +40,6 @@ class Planner {
   }
 
  private:
-  Status check_types() const;
   Status give_outputs_their_own_results();
   Status lower_groups(const StorageDecision& storage);
   Status lower_group(const Group& group);
@@ -56,32 +55,6 @@ class Planner {
   std::map<std::string, uint32_t> kernel_of_key_;
   std::map<std::string, int> name_uses_;
 };
-
-// Branches that are left, operators whose results have a shape that only running them tells, and those that no pass has turned into primitives. What
-// merely reads a result of unknown shape is not named.
-Status Planner::check_types() const {
-  graph::UnsupportedList faults;
-  const auto is_open = [this](ValueId value) { return value != kNone && !graph_.value(value).type.has_static_shape(); };
-  for (const NodeId id : graph_.topological_order()) {
-    const Node& node = graph_.node(id);
-    const std::string op(graph::op_name(node.op));
-    const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), is_open);
-    const bool is_cause = output != node.outputs.end() && std::none_of(node.inputs.begin(), node.inputs.end(), is_open);
-    const bool has_lowering = kernel::has_lowering(node.op) || node.op == Op::PackPanels;  // the latter is for the storage plan
-    const bool is_left = !has_lowering && output == node.outputs.end();
-    if (node.op != Op::If && !is_cause && !is_left) continue;
-    const std::string what = node.op == Op::If ? "If with a condition that is computed"
-                             : is_left         ? op + " in this form"
-                             : !has_lowering   ? op
-                                               : op + " with a shape that depends on computed values";
-    std::string name = node.name;
-    for (const ValueId value : node.outputs) {
-      if (name.empty() && value != kNone) name = graph_.value(value).name;
-    }
-    faults.add(what, "'" + name + "'");
-  }
-  return faults.to_status();
-}
 
 // An output that is an input, a constant, a view, or listed twice becomes a copy with a buffer of its own.
 Status Planner::give_outputs_their_own_results() {

@@ -14,6 +14,7 @@
 #include <set>
 #include <sstream>
 
+#include "compiler/graph/unsupported_list.h"
 #include "compiler/import/onnx/import_onnx.h"
 #include "compiler/import/onnx/tensor_proto.h"
 #include "compiler/passes/decompose_operators.h"
@@ -75,8 +76,10 @@ std::string run_case(const std::string& path, const Case& which, bool is_whole) 
   };
   if (!imported.has_value()) return failed("import", imported.error());
   graph::Graph& graph = imported->graph;
+  Status status = graph::check_stand_ins(graph);
+  if (!status.is_ok()) return failed("import", status);
   passes::PassContext context;
-  Status status = passes::fold_constants(graph, context);
+  status = passes::fold_constants(graph, context);
   if (!status.is_ok()) return failed("fold", status);
   if (!is_whole) status = passes::decompose_operators(graph, context);
   if (!status.is_ok()) return failed("decompose", status);

@@ -138,14 +138,18 @@ Status GraphBuilder::add_constant(const NodeProto& node) {
     case AttributeKind::Strings:
       return error(Code::UnsupportedType, "element type string is not supported");
     case AttributeKind::Other:
-      context_.unsupported->add("Constant with " + value.name, node);
-      tensor = Tensor::scalar_float(0);
-      break;
+      return add_stand_in(node, "Constant with " + value.name);
     default:
       return error(Code::InvalidModel, "attribute '%s' has no value", value.name.c_str());
   }
   const bool is_parameter = value.kind == AttributeKind::Tensor && tensor.num_elements() >= kParameterElements;
   return define(name, add_tensor(name, std::move(tensor), is_parameter));
+}
+
+Status GraphBuilder::add_stand_in(const NodeProto& constant, const std::string& what) {
+  context_.unsupported->add(what, constant);
+  const std::string& name = constant.outputs[0];
+  return define(name, graph_->add_node(graph::Op::Unsupported, name, {}, {{"what", what}}));
 }
 
 Status GraphBuilder::add_nodes() {
@@ -174,19 +178,21 @@ Status GraphBuilder::add_node(const NodeProto& node) {
   for (const std::string& input : node.inputs) draft.inputs.push_back(resolve(input));
   if (node.op_type.empty()) return error(Code::InvalidModel, "has no operator");
   const bool is_known = node.domain.empty() && find_op(node.op_type, &draft.op);
-  if (is_known && node.opset == 0) return error(Code::InvalidModel, "the model imports no version of the standard operators (opset)");
+  std::string what = is_known ? "" : qualified_name(node);  // of a stand-in
   if (is_known) {
-    TIFFIN_TRY(read_attributes(node, &draft));
-    TIFFIN_TRY(build_bodies(node, &draft));
-    const Status upgraded = upgrade(&draft, &emitter_);
-    if (upgraded.code() == Code::UnsupportedOperator) {
-      context_.unsupported->add(upgraded.message(), node);
-    } else if (!upgraded.is_ok()) {
-      return upgraded.clone();
+    Status read = read_standard(node, &draft);
+    if (read.code() == Code::UnsupportedOperator) {
+      what = read.message();
+      context_.unsupported->add(what, node);
+    } else if (!read.is_ok()) {
+      return read;
     }
   } else {
-    // A stand-in, so that the rest of the graph is looked at as well; the import fails, add_unknown() has named the node.
-    draft.op = graph::Op::Identity;
+    TIFFIN_TRY(build_bodies(node, &draft));
+  }
+  if (!what.empty()) {
+    draft.op = graph::Op::Unsupported;
+    draft.attributes["what"] = std::move(what);
   }
   if (body_names(draft.op) == nullptr) {
     while (!draft.inputs.empty() && draft.inputs.back() == kNone) draft.inputs.pop_back();
@@ -197,6 +203,13 @@ Status GraphBuilder::add_node(const NodeProto& node) {
     if (written.outputs[i] != kNone) values_[draft.outputs[i]] = written.outputs[i];
   }
   return {};
+}
+
+Status GraphBuilder::read_standard(const NodeProto& node, Draft* draft) {
+  if (node.opset == 0) return error(Code::InvalidModel, "the model imports no version of the standard operators (opset)");
+  TIFFIN_TRY(read_attributes(node, draft));
+  TIFFIN_TRY(build_bodies(node, draft));
+  return upgrade(draft, &emitter_);
 }
 
 Status GraphBuilder::add_outputs() {
@@ -238,8 +251,7 @@ Status GraphBuilder::read_attributes(const NodeProto& node, Draft* draft) {
     if (!attribute.reference.empty()) return error(Code::InvalidModel, "attribute '%s' refers to a function outside of one", attribute.name.c_str());
     if (attribute.kind == AttributeKind::Graph) continue;
     if (attribute.kind == AttributeKind::Other) {
-      context_.unsupported->add(node.op_type + " with " + attribute.name, node);
-      continue;
+      return error(Code::UnsupportedOperator, "%s with %s", node.op_type.c_str(), attribute.name.c_str());
     }
     TIFFIN_ASSIGN_OR_RETURN(draft->attributes[attribute.name], read_attribute(attribute));
   }

@@ -27,7 +27,8 @@ class GraphBuilder {
   GraphBuilder(const ModelContext& context, const GraphProto& source, GraphBuilder* enclosing);
 
   // `input_types` belongs to the inputs that are no initializers; it is declared_type's for a body.
-  // Forms of operators that are not supported go into the context and the build goes on. Errors: InvalidModel, UnsupportedType, Io.
+  // In the place of operators, and forms of them, that are not supported stand-ins are put; the context lists them too, for a build that fails.
+  // Errors: InvalidModel, UnsupportedType, Io.
   Status build(const std::vector<graph::Type>& input_types);
 
   std::shared_ptr<graph::Graph> graph() const { return graph_; }
@@ -42,6 +43,7 @@ class GraphBuilder {
   Status add_initializers();
   Status add_constants();
   Status add_constant(const NodeProto& node);
+  Status add_stand_in(const NodeProto& constant, const std::string& what);
   Status add_nodes();
   Status add_node(const NodeProto& node);
   Status add_outputs();
@@ -50,6 +52,7 @@ class GraphBuilder {
   // The value of a name, made an Outer value when it belongs to an enclosing graph; kNone for "" and unknown names.
   graph::ValueId resolve(const std::string& name);
   Result<graph::Tensor> read_tensor(Bytes bytes);
+  Status read_standard(const NodeProto& node, Draft* draft);
   Status read_attributes(const NodeProto& node, Draft* draft);
   Result<graph::Attribute> read_attribute(const AttributeProto& attribute);
   Status build_bodies(const NodeProto& node, Draft* draft);

@@ -65,7 +65,7 @@ Status import_model(std::span<const uint8_t> bytes, std::shared_ptr<const void> 
   *out_facts = facts_of(model);
   *out_output_dtypes = declared_dtypes(model.graph->outputs);
   // Operators come first: a type that is not supported is often only what such an operator works on.
-  return unsupported.is_empty() ? std::move(built) : unsupported.to_status();
+  return built.is_ok() || unsupported.is_empty() ? std::move(built) : unsupported.to_status();
 }
 
 }  // namespace

@@ -37,16 +37,17 @@ struct ImportedModel {
   std::vector<DType> output_dtypes = {};
 };
 
-// Reads a model file. Weights borrow the mapping of the file, which lives as long as a tensor of the graph does.
-// Errors: Io (path), InvalidModel (place in the file, node), UnsupportedOperator (all of them in one message), UnsupportedType,
-// InvalidArgument and ShapeMismatch (options that do not fit the inputs).
+// Reads a model file. Weights borrow the mapping of the file, which lives as long as a tensor of the graph does. In the place of operators that are
+// not supported the graph has stand-ins (graph/unsupported_list.h); where it cannot be built around them, UnsupportedOperator names them all.
+// Errors: Io (path), InvalidModel (place in the file, node), UnsupportedType, InvalidArgument and ShapeMismatch (options that do not fit the inputs).
 Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options);
 
 // The same from memory: `owner` keeps `bytes` alive. External data is looked for under `folder`; "" forbids it.
 Result<ImportedModel> import_onnx(std::span<const uint8_t> bytes, std::shared_ptr<const void> owner, const std::string& folder,
                                   const ImportOptions& options);
 
-// OpenShape with every symbol (--dim) and every unnamed dimension (--input-shape) of the inputs that has no extent yet; else ok.
+// OpenShape with every symbol (--dim) and every unnamed dimension (--input-shape) of the inputs that has no extent yet; else ok. Stand-ins come
+// first: UnsupportedOperator with all of them, because no extents help then.
 Status check_open_dims(const graph::Graph& graph);
 
 }  // namespace tiffin::import

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/graph/unsupported_list.h"
 #include "compiler/import/onnx/model_bytes.h"
 
 namespace tiffin::import {
@@ -102,13 +103,34 @@ TEST(ImportOnnx, VersionsOutOfRange) {
   expect_failure(import_bytes(model.bytes()), Code::InvalidModel, {"1000"});
 }
 
-TEST(ImportOnnx, NamesEveryUnsupportedOperator) {
-  const auto imported = import_graph({{NodeBytes("Frobnicate", {"x"}, {"a"}, "frob_1"), NodeBytes("Frobnicate", {"a"}, {"b"}, "frob_2"),
-                                       NodeBytes("Wibble", {"b"}, {"c"}, "wib", "org.example"), NodeBytes("PackPanels", {"c"}, {"y"}, "ours")},
-                                      {{"x", {2, 3}}},
-                                      {"y"}});
-  expect_failure(imported, Code::UnsupportedOperator,
-                 {"Frobnicate (2 nodes: 'frob_1', 'frob_2')", "org.example.Wibble (1 node: 'wib')", "PackPanels"});
+// `rows` is the first dimension of the input.
+GraphBytes unsupported_graph(DimBytes rows) {
+  return {{NodeBytes("Frobnicate", {"x"}, {"a"}, "frob_1"), NodeBytes("Frobnicate", {"a"}, {"b"}),
+           NodeBytes("Wibble", {"b"}, {"c"}, "wib", "org.example"), NodeBytes("PackPanels", {"c"}, {"y"}, "ours")},
+          {{"x", {rows, 3}}},
+          {"y"}};
+}
+
+const std::vector<std::string> kUnsupported = {"Frobnicate (2 nodes: 'frob_1', 'b')", "org.example.Wibble (1 node: 'wib')",
+                                               "PackPanels (1 node: 'ours')"};
+
+TEST(ImportOnnx, PutsStandInsForUnsupportedOperators) {
+  const auto imported = import_graph(unsupported_graph(2));
+  ASSERT_TRUE(imported.has_value()) << imported.error().message();
+  const Status status = graph::check_stand_ins(imported->graph);
+  EXPECT_EQ(status.code(), Code::UnsupportedOperator);
+  for (const std::string& word : kUnsupported) EXPECT_NE(std::string(status.message()).find(word), std::string::npos) << status.message();
+  EXPECT_EQ(imported->graph.value(imported->graph.outputs()[0]).type, graph::Type());
+}
+
+TEST(ImportOnnx, NamesUnsupportedOperatorsBeforeTypesAndOpenShapes) {
+  GraphBytes strings = unsupported_graph(2);
+  strings.initializers.push_back(TensorBytes{"w", 8, {1}, "", {}});
+  expect_failure(import_graph(strings), Code::UnsupportedOperator, kUnsupported);
+  const auto imported = import_graph(unsupported_graph("batch"));
+  ASSERT_TRUE(imported.has_value()) << imported.error().message();
+  const Status status = check_open_dims(imported->graph);
+  EXPECT_EQ(status.code(), Code::UnsupportedOperator) << status.message();
 }
 
 TEST(ImportOnnx, BrokenStructureNamesThePlace) {

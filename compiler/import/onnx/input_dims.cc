@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/graph/unsupported_list.h"
 #include "compiler/import/onnx/tensor_decoder.h"
 
 namespace tiffin::import {
@@ -177,6 +178,7 @@ Status check_open_dims(const graph::Graph& graph) {
     names += symbol + '\0';
   }
   if (symbols.empty() && places.empty()) return {};
+  TIFFIN_TRY(graph::check_stand_ins(graph));
   return error(Code::OpenShape, "dimensions of the inputs are open: %s; fix them with%s%s", (list + places).substr(2).c_str(), dims.c_str(),
                remedy.c_str())
       .with_remedy("pass%s%s", dims.c_str(), remedy.c_str())

@@ -99,6 +99,8 @@ DType result_dtype(const Graph& graph, const Node& node, size_t output_index) {
       return body_dtype(node, "body", output_index + 1);
     case Op::Scan:
       return body_dtype(node, "body", output_index);
+    case Op::Unsupported:
+      return DType::Undefined;
     default:
       return input_dtype(graph, node, 0);
   }

@@ -10,6 +10,9 @@
 
 namespace tiffin::import {
 
+// "Frobnicate", "org.example.Wibble".
+std::string qualified_name(const NodeProto& node);
+
 class Unsupported {
  public:
   // `what` is the operator, perhaps with the form of it that is meant.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/graph/unsupported_list.h"
 #include "compiler/import/onnx/import_onnx.h"
 #include "compiler/import/onnx/model_bytes.h"
 
@@ -21,8 +22,8 @@ class Upgraded {
       : bytes_(ModelBytes{{{std::move(node)}, {{"x", std::move(dims)}}, std::move(outputs), std::move(tensors)}, opset}.bytes()),
         imported_(import_onnx(as_span(bytes_), nullptr, "", {})) {}
 
-  bool is_ok() const { return imported_.has_value(); }
-  const Status& failure() const { return imported_.error(); }
+  bool is_ok() const { return failure().is_ok(); }
+  Status failure() const { return imported_.has_value() ? graph::check_stand_ins(imported_->graph) : imported_.error().clone(); }
   std::vector<Op> ops() const {
     std::vector<Op> out;
     for (const graph::NodeId id : imported_->graph.topological_order()) out.push_back(imported_->graph.node(id).op);
