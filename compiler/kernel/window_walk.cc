@@ -45,6 +45,7 @@ void WindowWalk::walk(size_t axis, std::vector<Index>& positions, Index& tap, st
   if (!axes_[axis].is_inside) {
     // Taps k with 0 <= origin + k * dilation < input.
     Expr first = origin(0, axis);
+    note_bounds(first, 0, window_.input[axis]);
     begin = b_.div(b_.add(b_.max(b_.neg(first), b_.i64(0)), dilation - 1), dilation);
     Expr room = b_.max(b_.sub(b_.i64(window_.input[axis]), first), b_.i64(0));
     end = b_.min(b_.div(b_.add(room, dilation - 1), dilation), b_.i64(kernel));
@@ -70,8 +71,12 @@ bool WindowWalk::is_inside(Expr position, int64_t low, int64_t high) {
     lowering_.has_failed = true;
     return false;
   }
-  lowering_.trace()->guards.push_back({b_.index_math().form_of(position), low, high});
+  note_bounds(position, low, high);
   return true;
+}
+
+void WindowWalk::note_bounds(Expr position, int64_t low, int64_t high) {
+  if (lowering_.trace() != nullptr) lowering_.trace()->guards.push_back({b_.index_math().form_of(position), low, high});
 }
 
 void WindowWalk::unroll(size_t axis, std::vector<Index>& positions, Index& tap, std::vector<bool>& is_in, const Body& body) {
@@ -100,6 +105,7 @@ Expr WindowWalk::count_along(size_t point, size_t axis, int64_t low, int64_t hig
     return b_.i64(count);
   }
   Expr first = origin(point, axis);
+  note_bounds(first, low, high);
   Expr below = b_.div(b_.add(b_.max(b_.sub(b_.i64(low), first), b_.i64(0)), dilation - 1), dilation);
   Expr room = b_.max(b_.sub(b_.i64(high), first), b_.i64(0));
   Expr end = b_.min(b_.div(b_.add(room, dilation - 1), dilation), b_.i64(kernel));

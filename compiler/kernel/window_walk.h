@@ -36,6 +36,9 @@ class WindowWalk {
   Expr origin(size_t point, size_t axis);
   // Decided by ranges. What they leave open is recorded by a trial run, and makes a nest with lanes fail.
   bool is_inside(Expr position, int64_t low, int64_t high);
+  // For a trial run: what is computed changes where the position enters or leaves [low, high), so that axes of the result that differ in it are loops
+  // of their own, whose bounds are computed once, and never joined into one along which nothing steps evenly.
+  void note_bounds(Expr position, int64_t low, int64_t high);
   Expr count_along(size_t point, size_t axis, int64_t low, int64_t high);
 
   Lowering& lowering_;

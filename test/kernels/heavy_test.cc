@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "compiler/kernel/printer.h"
 #include "test/kernels/kernel_cases.h"
 
 namespace tiffin::kernel_cases {
@@ -23,6 +24,22 @@ TEST(Heavy, MatMulOfAllRanks) {
       c.graph.set_outputs({dtype == DType::Int32 ? product : c.node(Op::Relu, {product})});
       expect_agreement(c, 1e-4);
     }
+  }
+}
+
+// Windows of one step keep an image's size, so that all axes of the result step through the data together; its borders are still rows' own.
+TEST(Heavy, PoolsOfBlockedImagesAreVectors) {
+  uint64_t seed = 2050;
+  for (const Op op : {Op::MaxPool, Op::AveragePool}) {
+    Case c(seed++);
+    const Attributes window{{"kernel_shape", std::vector<int64_t>{5, 3, 1}}, {"pads", std::vector<int64_t>{2, 1, 0, 2, 1, 0}}};
+    c.graph.set_outputs({c.node(op, {c.input(DType::Float32, {1, 2, 7, 10, 8})}, window)});
+    expect_agreement(c);
+    kernel::LowerOptions options;
+    options.machine = targets()[1].machine;
+    const Result<kernel::LoweredKernel> lowered = kernel::lower_group(c.graph, c.graph.topological_order(), options);
+    ASSERT_TRUE(lowered.has_value()) << lowered.error().message();
+    EXPECT_NE(kernel::print(*lowered->kernel).find("float32x8"), std::string::npos) << kernel::print(*lowered->kernel);
   }
 }
 
