@@ -160,7 +160,7 @@ const Weights* weights_of_plan(const StoragePlan& plan, const ParamFile& file) {
   return file.weights() != nullptr && file.weights()->plan().digest() == plan.digest() ? file.weights() : nullptr;
 }
 
-// New weights are at least those that the file says.
+// The values are at least those that the file says.
 Status check_own_digests(const Weights& weights, std::span<const Digest> actual) {
   for (size_t i = 0; i < actual.size(); ++i) {
     if (actual[i] == weights.digests()[i]) continue;
@@ -196,7 +196,8 @@ Status check_weights_of_plan(const StoragePlan& plan, std::span<const Digest> di
     const ParamEntry& wanted = plan.parameters()[i];
     if (actual[i] != digests[i] && (wanted.is_frozen || !options.new_weights)) report_value(wanted, actual[i], digests[i], findings);
   }
-  return findings.to_status(false);
+  TIFFIN_TRY(findings.to_status(false));
+  return check_own_digests(weights, actual);
 }
 
 }  // namespace
@@ -219,11 +220,12 @@ Result<BoundWeights> bind_parameters(const StoragePlan& plan, std::span<const Di
   TIFFIN_TRY(check_weights_of_plan(plan, digests, *weights, options));
   BoundWeights bound;
   bound.data = weights->data();
-  if (reinterpret_cast<uintptr_t>(bound.data.data()) % kTensorAlignment == 0) return bound;
+  const bool is_aligned = reinterpret_cast<uintptr_t>(bound.data.data()) % kTensorAlignment == 0;
+  if (is_aligned && !options.copy) return bound;
   TIFFIN_ASSIGN_OR_RETURN(bound.owned, Mapping::create_private(plan.data_bytes()));
   memcpy(bound.owned.writable_bytes().data(), weights->data().data(), weights->data().size());
   bound.data = bound.owned.bytes();
-  bound.repacked_bytes = plan.data_bytes();
+  if (!is_aligned) bound.repacked_bytes = plan.data_bytes();
   return bound;
 }
 

@@ -20,6 +20,8 @@ struct BindOptions {
   bool new_weights = false;
   // Hash the values of a .tfw file too, instead of believing the digests that it states: DigestMismatch where new weights differ from those.
   bool verify_values = false;
+  // The stored tensors in private memory, even where the file could be used as it lies: it may be overwritten afterwards.
+  bool copy = false;
   // Gets the digests of the parameters, in the plan's order, unless it is null: hashed, or as weights of the same plan state them. Indeterminate
   // after a failure.
   Array<Digest>* out_digests = nullptr;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "abi/delta.h"
+#include "base/params/plan_bounds.h"
 #include "base/params/safetensors.h"
 #include "base/params/tvm_params.h"
 
@@ -28,6 +29,29 @@ Status not_parameters(std::span<const uint8_t> bytes) {
   return error(Code::InvalidParams, "the file is none of .safetensors, .params and .tfw");
 }
 
+// How many elements the stored tensors hold of each parameter.
+bool count_places(const StoragePlan& plan, Array<uint64_t>& places) {
+  if (!places.resize(plan.parameter_count())) return false;
+  for (const abi::Stored* stored : *plan.table().stored()) {
+    if (stored->pieces() == nullptr) continue;
+    for (const abi::Piece* piece : *stored->pieces()) places[piece->parameter()] += volume_of(*piece);
+  }
+  return true;
+}
+
+// True if every element is one of a parameter that is stored nowhere else.
+bool is_covered(const StoragePlan& plan, const abi::Stored& stored, std::span<const uint64_t> places) {
+  uint64_t moved = 0, bytes = 0;
+  if (stored.pieces() == nullptr) return stored.bytes() == 0;
+  for (const abi::Piece* piece : *stored.pieces()) {
+    uint64_t parameter_bytes = 0;
+    const ParamEntry& parameter = plan.parameters()[piece->parameter()];
+    if (!storage_bytes(parameter.dtype, places[piece->parameter()], &parameter_bytes) || parameter_bytes != parameter.bytes) return false;
+    moved += volume_of(*piece);
+  }
+  return storage_bytes(static_cast<DType>(stored.dtype()), moved, &bytes) && bytes == stored.bytes();
+}
+
 }  // namespace
 
 Result<ParamList> read_foreign_file(std::span<const uint8_t> bytes, Format* out_format) {
@@ -46,9 +70,28 @@ Result<BoundWeights> bind_foreign_file(const StoragePlan& plan, std::span<const 
   return bind_parameters(plan, digests, file.source(), options);
 }
 
+Status check_stored_tensors(const StoragePlan& plan, std::span<const uint8_t> data) {
+  TIFFIN_ASSIGN_OR_RETURN(const StoredParameters parameters, StoredParameters::create(plan, data));
+  TIFFIN_ASSIGN_OR_RETURN(const SourceReader reader, SourceReader::create(plan, parameters.source()));
+  Array<uint64_t> places;
+  if (!count_places(plan, places)) return error(Code::OutOfMemory, "no memory for %zu parameters", plan.parameter_count());
+  Array<uint8_t> scratch;
+  for (uint32_t i = 0; i < plan.table().stored()->size(); ++i) {
+    const abi::Stored& stored = *plan.table().stored()->Get(i);
+    if (is_covered(plan, stored, places.span())) continue;
+    if (!scratch.resize_uninitialized(stored.bytes())) return error(Code::OutOfMemory, "no memory for stored tensor '%s'", stored.name()->c_str());
+    TIFFIN_TRY(plan.fill_stored(i, reader.reader(), scratch.span()));
+    if (stored.bytes() == 0 || memcmp(scratch.data(), data.data() + stored.offset(), stored.bytes()) == 0) continue;
+    return error(Code::DigestMismatch, "the stored tensor '%s' is not what the parameters make it", stored.name()->c_str());
+  }
+  return {};
+}
+
 Result<Array<Digest>> hash_weights(const Weights& weights) {
   TIFFIN_ASSIGN_OR_RETURN(const SourceReader reader, SourceReader::create(weights.plan(), weights.source()));
-  return parameter_digests(weights.plan(), reader.reader());
+  TIFFIN_ASSIGN_OR_RETURN(Array<Digest> digests, parameter_digests(weights.plan(), reader.reader()));
+  TIFFIN_TRY(check_stored_tensors(weights.plan(), weights.data()));
+  return digests;
 }
 
 }  // namespace tiffin::params

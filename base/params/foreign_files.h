@@ -20,7 +20,11 @@ Result<ParamList> read_foreign_file(std::span<const uint8_t> bytes, Format* out_
 // bind_parameters for a file that does not hold the weights of `plan` as they are stored.
 Result<BoundWeights> bind_foreign_file(const StoragePlan& plan, std::span<const Digest> digests, const ParamFile& file, const BindOptions& options);
 
-// The digests that the values of weights really have, in the order of their plan.
+// DigestMismatch, with its name, for a stored tensor that is not what the plan makes of the parameters in `data`: one that is computed, padded, or
+// holds a parameter a second time, so that the digests of parameters do not cover it. Makes one such tensor at a time.
+Status check_stored_tensors(const StoragePlan& plan, std::span<const uint8_t> data);
+
+// The digests that the values of weights really have, in the order of their plan. Errors of check_stored_tensors.
 Result<Array<Digest>> hash_weights(const Weights& weights);
 
 }  // namespace tiffin::params

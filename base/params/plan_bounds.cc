@@ -21,6 +21,11 @@ bool count_elements(const LongVector& shape, int64_t* out_count) {
   return true;
 }
 
+uint64_t volume_of(const abi::Piece& piece) {
+  int64_t volume = 0;
+  return count_elements(*piece.extents(), &volume) ? static_cast<uint64_t>(volume) : 0;
+}
+
 bool is_within(const LongVector& extents, const LongVector& strides, int64_t offset, int64_t count) {
   if (extents.size() != strides.size() || !is_aligned(strides)) return false;
   int64_t lowest = offset;

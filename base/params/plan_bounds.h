@@ -20,6 +20,9 @@ bool is_aligned(const flatbuffers::Vector<T>& vector) {
 // Product of the dimensions; false if one is negative, the rank exceeds TIFFIN_MAX_RANK, the product exceeds int64 or the vector is misaligned.
 [[nodiscard]] bool count_elements(const LongVector& shape, int64_t* out_count);
 
+// The number of elements that a checked piece moves.
+uint64_t volume_of(const abi::Piece& piece);
+
 // True if offset + sum(index[i] * strides[i]) lies in [0, count) for every index below extents (all at least 1).
 [[nodiscard]] bool is_within(const LongVector& extents, const LongVector& strides, int64_t offset, int64_t count);
 

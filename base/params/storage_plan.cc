@@ -47,11 +47,6 @@ void copy_piece(const abi::Piece& piece, DType dtype, Direction direction, const
   copy_strided(copy_of(piece, direction), from, to, bits / 8);
 }
 
-uint64_t volume_of(const abi::Piece& piece) {
-  int64_t volume = 0;
-  return count_elements(*piece.extents(), &volume) ? static_cast<uint64_t>(volume) : 0;
-}
-
 // The piece that makes the whole tensor alone and from front to back, so that a part of its outermost axis is a part of the tensor; else null.
 const abi::Piece* find_only_piece(const abi::Stored& stored) {
   if (stored.pieces() == nullptr || stored.pieces()->size() != 1) return nullptr;

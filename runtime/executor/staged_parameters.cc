@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/params/foreign_files.h"
 #include "base/text.h"
 #include "runtime/executor/golden.h"
 
@@ -35,6 +36,7 @@ void StagedParameters::destroy(StagedParameters* staged) {
 }
 
 Status StagedParameters::take(Result<Ref<ParameterSet>> set) {
+  TIFFIN_TRY(module_->check_report(report_));
   if (set.has_value()) {
     set_ = std::move(set).value();
     if (!set_->is_private()) TIFFIN_TRY(populate_pages(set_->data()));
@@ -49,7 +51,8 @@ Status StagedParameters::take(Result<Ref<ParameterSet>> set) {
 
 Result<StagedParameters*> StagedParameters::from_file(Ref<Module> module, params::ParamFile&& file) {
   TIFFIN_ASSIGN_OR_RETURN(StagedParameters * staged, create(std::move(module)));
-  const params::BindOptions options{.new_weights = true, .verify_values = staged->module_->verifies_values()};
+  params::BindOptions options = staged->module_->bind_options();
+  options.new_weights = true;
   Status status = staged->take(ParameterSet::from_file(staged->module_->artifact(), std::move(file), options, staged->report_));
   if (status.is_ok()) return staged;
   destroy(staged);
@@ -58,7 +61,9 @@ Result<StagedParameters*> StagedParameters::from_file(Ref<Module> module, params
 
 Result<StagedParameters*> StagedParameters::from_source(Ref<Module> module, const params::ParamSource& source) {
   TIFFIN_ASSIGN_OR_RETURN(StagedParameters * staged, create(std::move(module)));
-  Status status = staged->take(ParameterSet::from_source(staged->module_->artifact(), source, nullptr, {.new_weights = true}, staged->report_));
+  params::BindOptions options = staged->module_->bind_options();
+  options.new_weights = true;
+  Status status = staged->take(ParameterSet::from_source(staged->module_->artifact(), source, nullptr, options, staged->report_));
   if (status.is_ok()) return staged;
   destroy(staged);
   return status;
@@ -100,7 +105,10 @@ Status StagedParameters::verify() const {
     names.add_item("'%.*s'", static_cast<int>(entry.name.size()), entry.name.data());
     keys.add_key(entry.name);
   }
-  if (names.empty()) return check_golden_cases();
+  if (names.empty()) {
+    TIFFIN_TRY(params::check_stored_tensors(plan, set_->data()));
+    return check_golden_cases();
+  }
   return error(Code::DigestMismatch, "parameters of the staged set %" PRIu64 " have other values than their digests say: %s", number_, names.c_str())
       .with_details("mismatched", keys.view());
 }
