@@ -155,40 +155,29 @@ void GraphExecutor::resolve_buffers(const ParameterSet& parameters) {
   is_resolved_ = true;
 }
 
-Result<size_t> GraphExecutor::find_input(std::string_view name) const {
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (view(inputs_[i].value->name()) == name) return i;
-  }
+Result<size_t> GraphExecutor::find(std::span<const Slot> slots, const char* role, Code code, std::string_view name) const {
   const char* nearest = "";
   size_t nearest_distance = SIZE_MAX;
   Text names;
-  for (const Slot& input : inputs_) {
-    const char* candidate = input.value->name()->c_str();
-    names.add_item("'%s'", candidate);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const char* candidate = slots[i].value->name()->c_str();
+    if (name == candidate) return i;
     const size_t distance = name_distance(name, candidate);
+    names.add_item("'%s'", candidate);
     if (distance >= nearest_distance) continue;
     nearest = candidate;
     nearest_distance = distance;
   }
-  Status status = no_such("input", Code::UnknownInput, name, names);
-  if (inputs_.empty()) return status;
+  const int length = static_cast<int>(std::min<size_t>(name.size(), 1000));
+  Status status = error(code, "entry '%s' has no %s '%.*s', it has %s", entry_->name()->c_str(), role, length, name.data(),
+                        names.empty() ? "none" : names.c_str());
+  if (slots.empty()) return status;
   return std::move(status).with_remedy("did you mean '%s'?", nearest).with_detail("nearest", nearest);
 }
 
-Result<size_t> GraphExecutor::find_output(std::string_view name) const {
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (view(outputs_[i].value->name()) == name) return i;
-  }
-  Text names;
-  for (const Slot& output : outputs_) names.add_item("'%s'", output.value->name()->c_str());
-  return no_such("output", Code::InvalidArgument, name, names);
-}
+Result<size_t> GraphExecutor::find_input(std::string_view name) const { return find(inputs_, "input", Code::UnknownInput, name); }
 
-Status GraphExecutor::no_such(const char* what, Code code, std::string_view name, const Text& names) const {
-  const int length = static_cast<int>(std::min<size_t>(name.size(), 1000));
-  return error(code, "entry '%s' has no %s '%.*s', it has %s", entry_->name()->c_str(), what, length, name.data(),
-               names.empty() ? "none" : names.c_str());
-}
+Result<size_t> GraphExecutor::find_output(std::string_view name) const { return find(outputs_, "output", Code::InvalidArgument, name); }
 
 Status GraphExecutor::set_input(size_t index, const DLTensor& tensor) {
   const TensorSpec spec = input_spec(index);
@@ -207,6 +196,18 @@ std::span<uint8_t> GraphExecutor::fill_input(size_t index) {
   return {slot.own, static_cast<size_t>(slot.bytes)};
 }
 
+// A run writes outputs before it has read all inputs.
+Status GraphExecutor::check_apart(const Slot& slot, const TensorSpec& spec, const uint8_t* data) const {
+  const bool is_output = &slot >= outputs_.data() && &slot < outputs_.data() + outputs_.size();
+  for (const std::span<const Slot> others : {std::span<const Slot>(outputs_), is_output ? std::span<const Slot>(inputs_) : std::span<const Slot>()}) {
+    for (const Slot& other : others) {
+      if (&other == &slot || data >= other.data() + other.bytes || other.data() >= data + slot.bytes) continue;
+      return error(Code::InvalidArgument, "%s '%s' would share memory with '%s'", spec.role, spec.name, other.value->name()->c_str());
+    }
+  }
+  return {};
+}
+
 Status GraphExecutor::bind(Slot& slot, const TensorSpec& spec, const DLTensor& tensor) {
   TIFFIN_TRY(check_tensor(tensor, spec));
   auto* data = const_cast<uint8_t*>(first_byte(tensor));
@@ -216,6 +217,7 @@ Status GraphExecutor::bind(Slot& slot, const TensorSpec& spec, const DLTensor& t
                  1u << __builtin_ctzll(reinterpret_cast<uintptr_t>(data)), TIFFIN_BUFFER_ALIGNMENT)
         .with_remedy("align the memory to %d bytes, or set the input, which copies it", TIFFIN_BUFFER_ALIGNMENT);
   }
+  TIFFIN_TRY(check_apart(slot, spec, data));
   uint8_t* const bound = slot.bytes == 0 ? nullptr : data;  // an empty tensor may have no memory at all
   is_resolved_ = is_resolved_ && slot.bound == bound;
   slot.bound = bound;
@@ -234,19 +236,29 @@ void GraphExecutor::set_parameters(Ref<ParameterSet> parameters) {
 
 Status GraphExecutor::load_parameters(params::ParamFile&& file, const params::BindOptions& options) {
   const uint64_t start = now_ns();
-  params::BindOptions joined = options;
-  joined.verify_values = options.verify_values || module_->verifies_values();
-  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_file(module_->artifact(), std::move(file), joined, report_));
-  report_.add_phase("load_params", now_ns() - start);
-  set_parameters(std::move(set));
-  return {};
+  params::BindOptions joined = module_->bind_options();
+  joined.new_weights = options.new_weights;
+  joined.verify_values = joined.verify_values || options.verify_values;
+  LoadReport report = report_;
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_file(module_->artifact(), std::move(file), joined, report));
+  report.add_phase("load_params", now_ns() - start);
+  return take(std::move(set), report);
 }
 
 Status GraphExecutor::set_parameters(const params::ParamSource& source, const params::BindOptions& options) {
   const uint64_t start = now_ns();
   const Ref<ParameterSet> base = parameters();
-  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_source(module_->artifact(), source, base.get(), options, report_));
-  report_.add_phase("set_params", now_ns() - start);
+  params::BindOptions joined = module_->bind_options();
+  joined.new_weights = options.new_weights;
+  LoadReport report = report_;
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_source(module_->artifact(), source, base.get(), joined, report));
+  report.add_phase("set_params", now_ns() - start);
+  return take(std::move(set), report);
+}
+
+Status GraphExecutor::take(Ref<ParameterSet> set, const LoadReport& report) {
+  TIFFIN_TRY(module_->check_report(report));
+  report_ = report;
   set_parameters(std::move(set));
   return {};
 }

@@ -61,7 +61,8 @@ class GraphExecutor {
   Status set_input(size_t index, const DLTensor& tensor);
   // The executor's own buffer of an input, for the caller to fill with its compact elements; the input counts as set.
   std::span<uint8_t> fill_input(size_t index);
-  // Uses the caller's memory from the next run on, until another call for this input. It must be compact and 64-byte aligned; InvalidArgument.
+  // Uses the caller's memory from the next run on, until another call for this input. It must be compact and 64-byte aligned, and apart from all
+  // outputs; InvalidArgument.
   Status bind_input(size_t index, const DLTensor& tensor);
   // Writes this output to the caller's memory, under the same conditions.
   Status bind_output(size_t index, const DLTensor& tensor);
@@ -94,7 +95,6 @@ class GraphExecutor {
   uint64_t arena_bytes() const { return entry_->arena_bytes(); }
 
  private:
-  Status no_such(const char* what, Code code, std::string_view name, const Text& names) const;
   // An input or output.
   struct Slot {
     const abi::Value* value;
@@ -118,6 +118,9 @@ class GraphExecutor {
   Status make_slots(const flatbuffers::Vector<flatbuffers::Offset<abi::Value>>& values, std::span<Slot>* out_slots);
   Status allocate_memory(int threads);
   Status make_steps();
+  Result<size_t> find(std::span<const Slot> slots, const char* role, Code code, std::string_view name) const;
+  Status check_apart(const Slot& slot, const TensorSpec& spec, const uint8_t* data) const;
+  Status take(Ref<ParameterSet> set, const LoadReport& report);
   Status bind(Slot& slot, const TensorSpec& spec, const DLTensor& tensor);
   Status check_ready(const ParameterSet* parameters) const;
   void resolve_buffers(const ParameterSet& parameters);

@@ -125,10 +125,12 @@ Status Module::prepare(const LoadOptions& options) {
     sets_.publish(first);
   }
   report_.add_phase("parameters", now_ns() - mapped);
-  if (options.strict && report_.fallback_count > 0) {
-    return error(Code::Strict, "'%s': %s", artifact_.container().source().name(), report_.fallback_texts[0]);
-  }
-  return {};
+  return check_report(report_);
+}
+
+Status Module::check_report(const LoadReport& report) const {
+  if (!is_strict_ || report.fallback_count == 0) return {};
+  return error(Code::Strict, "'%s': %s", artifact_.container().source().name(), report.fallback_texts[0]);
 }
 
 Result<Ref<Module>> Module::load(Source&& source, const LoadOptions& options) {
@@ -138,7 +140,8 @@ Result<Ref<Module>> Module::load(Source&& source, const LoadOptions& options) {
   if (memory == nullptr) return error(Code::OutOfMemory, "no memory for a module");
   Ref<Module> module = Ref<Module>::adopt(new (memory) Module());
   TIFFIN_TRY(module->artifact_.read(std::move(source), options.verify, is_signed ? &options.signature : nullptr));
-  module->verifies_values_ = is_signed || options.verify == VerifyLevel::All;
+  module->bind_options_ = {.verify_values = is_signed || options.verify == VerifyLevel::All, .copy = options.copy};
+  module->is_strict_ = options.strict;
   module->report_.add_phase("check", now_ns() - start);
   TIFFIN_TRY(module->prepare(options));
   return module;

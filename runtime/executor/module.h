@@ -43,8 +43,10 @@ class Module : public Counted {
   const Artifact& artifact() const { return artifact_; }
   const abi::Variant& variant() const { return *variant_; }
   const LoadReport& report() const { return report_; }
-  // True when it was loaded to hash every value: those of .tfw files that are bound to it as well.
-  bool verifies_values() const { return verifies_values_; }
+  // How parameters are bound to it, as it was loaded: with every value hashed, into private memory.
+  params::BindOptions bind_options() const { return bind_options_; }
+  // Strict for a report with a fallback, when it was loaded so.
+  Status check_report(const LoadReport& report) const;
 
   // MissingFunction with the names there are.
   Result<const abi::Entry*> find_entry(std::string_view name) const;
@@ -86,7 +88,8 @@ class Module : public Counted {
   const uint8_t** constants_ = nullptr;
   mutable ParameterSets sets_;
   LoadReport report_;
-  bool verifies_values_ = false;
+  params::BindOptions bind_options_;
+  bool is_strict_ = false;
 };
 
 }  // namespace tiffin::runtime

@@ -88,8 +88,6 @@ Status Session::bind(const Arguments& arguments) {
     TIFFIN_TRY(executor_->set_parameters(params::ParamSource{}, {}));  // MissingParam with all names
   }
   bind_ms_ = milliseconds_since(start);
-  const auto fallbacks = executor_->report().fallbacks();
-  if (arguments.strict && compiled_.size_bytes() == 0 && !fallbacks.empty()) return error(Code::Strict, "'%s': %s", arguments.file, fallbacks[0]);
   return {};
 }
 

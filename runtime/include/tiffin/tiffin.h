@@ -111,8 +111,8 @@ enum {
 enum {
   TIFFIN_TRUST_NATIVE = 0, /* its code */
   TIFFIN_TRUST_DATA = 1,   /* none: only a variant whose kernels are data, which is interpreted; NotTrusted or NoVariant without one */
-  TIFFIN_TRUST_SIGNED = 2  /* its code, if one of `keys` signed it: checked before anything else is read, then as TIFFIN_VERIFY_ALL; code is copied into
-                              private memory and hashed there before it becomes executable. NotTrusted, SignatureInvalid */
+  TIFFIN_TRUST_SIGNED = 2  /* its code, if one of `keys` signed it: checked before anything else is read, then as TIFFIN_VERIFY_ALL; code is copied
+                              into  private memory and hashed there before it becomes executable. NotTrusted, SignatureInvalid */
 };
 
 /* Public keys whose signatures are believed, as 'tiffin keys new' and OpenSSL write them: Ed25519, PEM. The result may be used from many threads.
@@ -123,15 +123,16 @@ TIFFIN_EXPORT void tiffin_keys_free(tiffin_keys* keys) TIFFIN_NOEXCEPT;
 typedef struct tiffin_load_options {
   size_t struct_bytes;
   int32_t verify;
-  int32_t copy;   /* not 0: code and weights into private memory */
-  int32_t strict; /* not 0: a fallback is an error */
+  int32_t copy;   /* not 0: code and weights, those of a parameter file that is given later too, into private memory */
+  int32_t strict; /* not 0: a fallback is an error, Strict, when the artifact is loaded and when parameters are given or staged */
   int32_t trust;
   const tiffin_keys* keys; /* of TIFFIN_TRUST_SIGNED; used during the call only */
   uint64_t min_release;    /* of TIFFIN_TRUST_SIGNED: a signature with a smaller release number is NotTrusted */
 } tiffin_load_options;
 
 /* Loads an artifact and prepares its code for this machine. `abi_version` is TIFFIN_ABI_VERSION as the caller was compiled with; `options` may
- * be NULL. Io, NotAnArtifact, Truncated, FormatTooNew, FormatTooOld, AbiMismatch, DigestMismatch, NoVariant, MissingCpuFeature, OutOfMemory. */
+ * be NULL. Io, NotAnArtifact, Truncated, FormatTooNew, FormatTooOld, AbiMismatch, DigestMismatch, NoVariant, MissingCpuFeature, OutOfMemory, Strict.
+ */
 TIFFIN_EXPORT tiffin_status* tiffin_module_load_file(uint32_t abi_version, const char* path, const tiffin_load_options* options,
                                                      tiffin_module** out_module) TIFFIN_NOEXCEPT;
 /* The same of [offset, offset + length) of an open regular file; length 0 means to its end. The caller may close the descriptor afterwards. */
@@ -140,8 +141,9 @@ TIFFIN_EXPORT tiffin_status* tiffin_module_load_descriptor(uint32_t abi_version,
 /* The same of memory, which must outlive the module and its executors; weights at a multiple of 64 bytes are used where they lie. */
 TIFFIN_EXPORT tiffin_status* tiffin_module_load_memory(uint32_t abi_version, const void* bytes, size_t length, const tiffin_load_options* options,
                                                        tiffin_module** out_module) TIFFIN_NOEXCEPT;
-/* The same of a model that is linked into the program: `tiffin export --system-lib OUT.a --header OUT.h` writes the library and the header that declares
- * the table, as NAME_tiffin. Code, constants and weights are used where they lie; no file is opened. AbiMismatch for a table of another version. */
+/* The same of a model that is linked into the program: `tiffin export --system-lib OUT.a --header OUT.h` writes the library and the header that
+ * declares the table, as NAME_tiffin. Code, constants and weights are used where they lie; no file is opened. AbiMismatch for a table of another
+ * version. Not in libtiffin_runtime_core.so. */
 TIFFIN_EXPORT tiffin_status* tiffin_module_load_system_lib(uint32_t abi_version, const tiffin_system_lib* library, const tiffin_load_options* options,
                                                            tiffin_module** out_module) TIFFIN_NOEXCEPT;
 /* Drops the caller's reference; executors and parameters keep what they need. NULL is allowed, here and in every _free. */
@@ -178,9 +180,10 @@ TIFFIN_EXPORT void tiffin_params_free(tiffin_params* params) TIFFIN_NOEXCEPT;
  *   if (status == NULL) status = tiffin_staged_commit(staged);
  *   tiffin_staged_free(staged);
  *
- * Each set has a number, its generation: embedded weights have 1, and every call that stages takes the next one. Executors without parameters of their
- * own use the current generation: the one that was current when their run began, to that run's end. The current and the previous one are kept;
- * others are freed as soon as no run uses them. These functions may be called from any thread while others run; a tiffin_staged belongs to one. ---- */
+ * Each set has a number, its generation: embedded weights have 1, and every call that stages takes the next one. Executors without parameters of
+ * their own use the current generation: the one that was current when their run began, to that run's end. The current and the previous one are kept;
+ * others are freed as soon as no run uses them. These functions may be called from any thread while others run; a tiffin_staged belongs to one. ----
+ */
 
 /* Opens, checks and prepares a complete set of other values; nothing runs on it yet. Faults of single parameters are no failure here: they are listed
  * by tiffin_staged_fault_name and refuse the commit. A .tfw of the same storage plan is mapped, read into the page cache and not copied.
@@ -262,7 +265,8 @@ TIFFIN_EXPORT tiffin_status* tiffin_executor_find_input(const tiffin_executor* e
 /* Copies the tensor, whatever its strides. TypeMismatch, ShapeMismatch, DeviceUnavailable, InvalidArgument. */
 TIFFIN_EXPORT tiffin_status* tiffin_executor_set_input(tiffin_executor* executor, size_t index, const DLTensor* tensor) TIFFIN_NOEXCEPT;
 TIFFIN_EXPORT tiffin_status* tiffin_executor_set_input_by_name(tiffin_executor* executor, const char* name, const DLTensor* tensor) TIFFIN_NOEXCEPT;
-/* Uses the caller's memory without a copy until another tensor is given; it must be compact and aligned to 64 bytes. */
+/* Uses the caller's memory without a copy until another tensor is given; it must be compact and aligned to 64 bytes, and no output may overlap an
+ * input or another output: a run writes outputs before it has read all inputs. InvalidArgument. */
 TIFFIN_EXPORT tiffin_status* tiffin_executor_bind_input(tiffin_executor* executor, size_t index, const DLTensor* tensor) TIFFIN_NOEXCEPT;
 TIFFIN_EXPORT tiffin_status* tiffin_executor_bind_output(tiffin_executor* executor, size_t index, const DLTensor* tensor) TIFFIN_NOEXCEPT;
 

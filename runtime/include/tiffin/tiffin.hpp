@@ -5,7 +5,7 @@
 //   if (!module) return complain(module.error().message());
 //   auto executor = module->create_executor("default");
 //   ...
-//   if (auto done = executor->set_input("data", tiffin::view(values, shape)); !done) return complain(done.error().message());
+//   if (auto done = executor->set_input("data", tiffin::view<float>(values, shape)); !done) return complain(done.error().message());
 //   if (auto done = executor->run(); !done) return complain(done.error().message());
 //   std::span<const float> y = executor->output<float>(0).value();
 #pragma once
@@ -146,11 +146,12 @@ inline std::size_t element_count(std::span<const int64_t> shape) {
 
 }  // namespace detail
 
-// A borrowed compact tensor over the caller's elements and shape.
+// A borrowed compact tensor over the caller's elements and shape. Where the shape has another number of elements the tensor has no memory, and every
+// call refuses it (InvalidArgument: no data).
 template <class T>
 DLTensor view(std::span<T> elements, std::span<const int64_t> shape) {
   using Element = std::remove_const_t<T>;
-  return {const_cast<Element*>(elements.data()),
+  return {detail::element_count(shape) == elements.size() ? const_cast<Element*>(elements.data()) : nullptr,
           {kDLCPU, 0},
           static_cast<int32_t>(shape.size()),
           detail::TypeOf<Element>::kType,
@@ -177,7 +178,8 @@ class Keys {
     for (const std::string& path : paths) texts.push_back(path.c_str());
     const char* const none = nullptr;
     tiffin_keys* handle = nullptr;
-    if (tiffin_status* status = tiffin_keys_load(TIFFIN_ABI_VERSION, texts.empty() ? &none : texts.data(), texts.size(), &handle)) return Error(status);
+    if (tiffin_status* status = tiffin_keys_load(TIFFIN_ABI_VERSION, texts.empty() ? &none : texts.data(), texts.size(), &handle))
+      return Error(status);
     return Keys(handle);
   }
   const tiffin_keys* handle() const { return handle_.get(); }
@@ -248,7 +250,7 @@ class Executor {
   Result<void> set_input(const std::string& name, const DLTensor& tensor) {
     return detail::done(tiffin_executor_set_input_by_name(handle_.get(), name.c_str(), &tensor));
   }
-  // Use the caller's memory, compact and aligned to 64 bytes, without a copy.
+  // Use the caller's memory, compact and aligned to 64 bytes, without a copy; no output may overlap an input or another output.
   Result<void> bind_input(std::size_t index, const DLTensor& tensor) {
     return detail::done(tiffin_executor_bind_input(handle_.get(), index, &tensor));
   }
@@ -451,8 +453,9 @@ class Module {
 
  private:
   static tiffin_load_options to_c(const LoadOptions& options) {
-    return {sizeof(tiffin_load_options), options.verify,     options.copy ? 1 : 0, options.strict ? 1 : 0, options.trust,
-            options.keys == nullptr ? nullptr : options.keys->handle(), options.min_release};
+    return {sizeof(tiffin_load_options), options.verify, options.copy ? 1 : 0,
+            options.strict ? 1 : 0,      options.trust,  options.keys == nullptr ? nullptr : options.keys->handle(),
+            options.min_release};
   }
   struct Free {
     void operator()(tiffin_module* module) const { tiffin_module_free(module); }
