@@ -44,7 +44,7 @@ SliceAxis clamp_slice(int64_t start, int64_t end, int64_t step, int64_t extent) 
     end = std::clamp<int64_t>(end, 0, extent);
     slice.extent = end > slice.start ? (end - slice.start - 1) / step + 1 : 0;
   } else {
-    slice.start = std::clamp<int64_t>(start, -1, extent - 1);
+    slice.start = extent == 0 ? -1 : std::clamp<int64_t>(start, 0, extent - 1);  // as ONNX says, and unlike numpy
     end = std::clamp<int64_t>(end, -1, extent - 1);
     // -(step + 1) / … keeps INT64_MIN from overflowing: magnitude - 1 is -(step + 1).
     const int64_t magnitude = step == INT64_MIN ? INT64_MAX : -step;

@@ -143,7 +143,10 @@ int64_t extent_of(Rewriter& r, const Factor& factor, const std::vector<int>& lab
 
 Extents extents_of(Rewriter& r, const Factor& a, const Factor& b, const std::vector<int>& labels) {
   Extents out;
-  for (const int label : labels) out.push_back(std::max(extent_of(r, a, {label}), extent_of(r, b, {label})));
+  for (const int label : labels) {
+    const int64_t left = extent_of(r, a, {label}), right = extent_of(r, b, {label});
+    out.push_back(left == 1 ? right : left);
+  }
   return out;
 }
 

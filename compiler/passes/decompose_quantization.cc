@@ -10,7 +10,7 @@ ValueId spread(Rewriter& r, ValueId factor, const std::string& part, ValueId x, 
   const Extents shape = r.shape(x), given = r.shape(factor);
   if (graph::num_elements(given) == 1 && given.size() <= 1) return r.reshape(factor, part, {});
   const auto along = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis);
-  if (given.size() == 1) {
+  if (given.size() == 1 && (block == 0 || shape.size() > 1)) {
     Extents vector(shape.size(), 1);
     vector[along] = given[0];
     return r.reshape(factor, part, vector);

@@ -71,7 +71,7 @@ ValueId extrapolated(Rewriter& r, ValueId x, int64_t axis, const Taps& taps) {
 }
 
 ValueId resized(Rewriter& r, ValueId x, int64_t axis, const Taps& taps, bool is_nearest) {
-  size_t count = 0;
+  size_t count = 1;  // where no position has a tap, all are extrapolated
   for (const auto& here : taps) count = std::max(count, here.size());
   if (is_nearest) return extrapolated(r, gathered(r, x, axis, taps, 0), axis, taps);
   return extrapolated(r, count <= kMaxGathers ? weighted_gathers(r, x, axis, taps, count) : matrix_product(r, x, axis, taps), axis, taps);

@@ -79,7 +79,11 @@ class Folder {
         return {};
       }
       TIFFIN_TRY(infer(id));
-      if (can_fold(node)) TIFFIN_TRY(fold(id));
+      if (can_fold(node)) {
+        TIFFIN_TRY(fold(id));
+      } else if (gives_nothing(node)) {
+        replace_by_nothing(node);
+      }
     }
     return {};
   }
@@ -134,6 +138,23 @@ class Folder {
   bool can_fold(const Node& node) const {
     if (is_control(node.op) || !reference::can_evaluate(node.op)) return false;
     return has_foldable_inputs(node) && has_foldable_size(node);
+  }
+
+  // True when no result has an element: there is nothing to compute, whatever the operator.
+  bool gives_nothing(const Node& node) const {
+    return !is_control(node.op) && std::all_of(node.outputs.begin(), node.outputs.end(), [this](ValueId output) {
+      if (output == kNone) return true;
+      const graph::Type& type = graph_.value(output).type;
+      return type.dtype != DType::Undefined && type.has_static_shape() && type.num_elements() == 0;
+    });
+  }
+
+  void replace_by_nothing(const Node& node) {
+    for (const ValueId output : std::vector<ValueId>(node.outputs)) {
+      if (output == kNone) continue;
+      const graph::Type& type = graph_.value(output).type;
+      graph_.replace_uses(output, graph_.add_constant(graph_.value(output).name, Tensor(type.dtype, type.static_shape(), {}, nullptr)));
+    }
   }
 
   std::vector<Tensor> operands(const Node& node) {

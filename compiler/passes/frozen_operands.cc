@@ -9,6 +9,7 @@ bool is_program_operand(Op op, size_t i) {
   switch (op) {
     case Op::ConstantOfShape:
     case Op::If:
+    case Op::NonZero:
       return i == 0;
     case Op::CumProd:
     case Op::CumSum:
@@ -40,7 +41,7 @@ bool is_program_operand(Op op, size_t i) {
     case Op::Range:
       return i <= 2;
     case Op::NonMaxSuppression:
-      return i >= 2;
+      return true;
     case Op::Resize:
     case Op::Slice:
       return i >= 1;

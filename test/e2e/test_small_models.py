@@ -61,6 +61,18 @@ CASES = {
     "a weight in two kinds of Gemm": ([node("Gemm", "x,w", "h", transB=1), node("Gemm", "h,w", "y")], {"x": W}, {"w": SQUARE}, "y"),
     "a kernel and its transpose": (
         [node("Conv", "x,k", "h"), node("Transpose", "k", "t", perm=[1, 0, 2, 3]), node("Conv", "h,t", "y")], {"x": IMAGE}, {"k": KERNEL}, "y"),
+    "a size of nothing": ([node("Resize", "x,,s", "y", mode="linear")], {"x": IMAGE}, {"s": np.float32([1, 1, 0.1, 1])}, "y"),
+    "a crop beside the image": (
+        [node("Resize", "x,roi,,s", "y", mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=7.0)],
+        {"x": IMAGE}, {"roi": np.float32([0, 0, 1.5, 0, 1, 1, 2.5, 1]), "s": np.int64([1, 8, 3, 4])}, "y"),
+    "a product of nothing": ([node("Einsum", "a,b", "y", equation="bij,jk->bik")], {"a": np.zeros((0, 4, 3), np.float32)}, {"b": W}, "y"),
+    "a sum over nothing": (
+        [node("Einsum", "a,b,c", "y", equation="bij,jk,bl->kl")], {"a": np.zeros((0, 4, 3), np.float32), "c": np.zeros((0, 2), np.float32)}, {"b": W}, "y"),
+    "a norm of no images": (
+        [node("InstanceNormalization", "x,s,s", "y")], {"x": np.zeros((0, 3, 4), np.float32)}, {"s": np.ones(3, np.float32)}, "y"),
+    "positions in a parameter": (
+        [node("NonZero", "m", "n"), node("Squeeze", "n,z", "i"), node("Gather", "x,i", "y", axis=1)],
+        {"x": W}, {"m": np.array([True, False, True, True]), "z": np.int64([0])}, "y"),
     "Celu of large numbers": ([node("Celu", "x", "y", alpha=0.3)], {"x": np.float32([3e38, -3e38, 1, -1, 0])}, {}, "y"),
 }
 
@@ -96,3 +108,30 @@ def test_values_are_those_of_the_definition(name, level, tiffin, tiffin_run, tmp
         actual = np.load(tmp_path / "out" / f"output_{index}.npy")
         assert actual.dtype == value.dtype and actual.shape == value.shape
         np.testing.assert_allclose(actual, value, rtol=1e-5, atol=1e-5)
+
+
+def test_a_slice_backwards_from_before_the_beginning(tiffin, tiffin_run, tmp_path):
+    """ONNX clamps such a start to 0, so that the first element is taken; numpy takes none."""
+    weights = {"a": [-7], "b": [-100], "ax": [0], "s": [-1]}
+    graph = helper.make_graph([node("Slice", "x,a,b,ax,s", "y")], "g", [info("x", NAN)], [info("y", NAN[:1])],
+                              [numpy_helper.from_array(np.int64(value), key) for key, value in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    tiffin.ok("compile", tmp_path / "m.onnx", "-o", tmp_path / "m.so", "--quiet")
+    np.save(tmp_path / "x.npy", np.arange(5, 9, dtype=np.float32))
+    tiffin_run.ok("run", tmp_path / "m.so", "--input", f"x={tmp_path / 'x.npy'}", "--outputs", tmp_path / "out", "--quiet")
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "output_0.npy"), np.float32([5]))
+
+
+@pytest.mark.parametrize("op", ["QuantizeLinear", "DequantizeLinear"])
+def test_blocks_of_a_vector(op, tiffin, tiffin_run, tmp_path):
+    x = np.arange(5, dtype=np.float32 if op == "QuantizeLinear" else np.int8)
+    keys = {"output_dtype": onnx.TensorProto.INT8} if op == "QuantizeLinear" else {}
+    result = onnx.TensorProto.INT8 if op == "QuantizeLinear" else onnx.TensorProto.FLOAT
+    graph = helper.make_graph([node(op, "x,s", "y", axis=0, block_size=2, **keys)], "g", [info("x", x)], [helper.make_tensor_value_info("y", result, [5])],
+                              [numpy_helper.from_array(np.float32([0.5, 0.25, 2]), "s")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "m.onnx")
+    scales = np.float32([0.5, 0.5, 0.25, 0.25, 2])
+    tiffin.ok("compile", tmp_path / "m.onnx", "-o", tmp_path / "m.so", "--quiet")
+    np.save(tmp_path / "x.npy", x)
+    tiffin_run.ok("run", tmp_path / "m.so", "--input", f"x={tmp_path / 'x.npy'}", "--outputs", tmp_path / "out", "--quiet")
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "output_0.npy"), x / scales if op == "QuantizeLinear" else x * scales)
