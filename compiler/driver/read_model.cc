@@ -30,13 +30,19 @@ bool is_text(std::string_view text) {
 Result<import::ImportedModel> parse_model(const std::string& path, const std::string& text, const import::ImportOptions& options) {
   if (!options.dims.empty() || !options.input_shapes.empty()) {
     return error(Code::InvalidArgument,
-                 "'%s' is a graph as text, which says its shapes itself; sizes of dimensions and shapes of inputs are for ONNX", path.c_str());
+                 "'%s' is a graph as text, which says its shapes itself; sizes of dimensions and shapes of inputs are for ONNX", path.c_str())
+        .with_remedy("write the sizes into the text");
   }
   Result<graph::Graph> graph = graph::parse_graph(text);
   if (!graph.has_value()) return graph.take_error().with_context("'%s'", path.c_str());
   TIFFIN_TRY(graph::verify_graph(*graph));
-  TIFFIN_TRY(ops::infer_types(*graph));
-  TIFFIN_TRY(import::check_open_dims(*graph));
+  TIFFIN_TRY(ops::infer_declared_types(*graph));
+  const Status closed = import::check_open_dims(*graph);
+  if (closed.code() == Code::OpenShape) {
+    return error(Code::OpenShape, "'%s' leaves dimensions of its inputs open, which have to be numbers in a graph as text", path.c_str())
+        .with_remedy("write the sizes into the text");
+  }
+  if (!closed.is_ok()) return closed.clone();
   return import::ImportedModel{std::move(*graph), {}};
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ops/infer.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "compiler/ops/catalogue.h"
 #include "compiler/ops/shape_rules.h"
 
@@ -148,6 +151,13 @@ Status infer_types_at(Graph& graph, int depth) {
   return {};
 }
 
+bool agree(const graph::Type& declared, const graph::Type& inferred) {
+  if (declared.dtype != DType::Undefined && inferred.dtype != DType::Undefined && declared.dtype != inferred.dtype) return false;
+  if (!declared.has_rank() || !inferred.has_rank()) return true;
+  const auto dims_agree = [](const graph::Dim& a, const graph::Dim& b) { return !a.is_static() || !b.is_static() || a.value() == b.value(); };
+  return std::equal(declared.shape->begin(), declared.shape->end(), inferred.shape->begin(), inferred.shape->end(), dims_agree);
+}
+
 }  // namespace
 
 Status infer_body(const Inference& inference, Graph& body, size_t* captured) {
@@ -169,5 +179,18 @@ Status infer_body(const Inference& inference, Graph& body, size_t* captured) {
 Status infer_node(Graph& graph, graph::NodeId id) { return infer_node_at(graph, id, 0); }
 
 Status infer_types(Graph& graph) { return infer_types_at(graph, 0); }
+
+Status infer_declared_types(Graph& graph) {
+  std::vector<graph::Type> declared;
+  for (size_t i = 0; i < graph.value_capacity(); ++i) declared.push_back(graph.value(static_cast<graph::ValueId>(i)).type);
+  TIFFIN_TRY(infer_types(graph));
+  for (size_t i = 0; i < declared.size(); ++i) {
+    const graph::Value& value = graph.value(static_cast<graph::ValueId>(i));
+    if (value.is_erased || value.kind != graph::ValueKind::Result || agree(declared[i], value.type)) continue;
+    return node_error(Code::InvalidModel, graph, graph.node(value.producer), "result '%s' is declared as %s, the operator gives %s (declared.c1)",
+                      value.name.c_str(), graph::to_string(declared[i]).c_str(), graph::to_string(value.type).c_str());
+  }
+  return {};
+}
 
 }  // namespace tiffin::ops

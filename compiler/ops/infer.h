@@ -16,4 +16,8 @@ Status infer_node(graph::Graph& graph, graph::NodeId id);
 // infer_node for all live nodes, producers first, and the bodies of If, Loop and Scan.
 Status infer_types(graph::Graph& graph);
 
+// infer_types of a graph that somebody wrote: InvalidModel where a result is declared to be what its node does not give. What is left open in either
+// type agrees with anything.
+Status infer_declared_types(graph::Graph& graph);
+
 }  // namespace tiffin::ops

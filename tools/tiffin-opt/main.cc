@@ -42,7 +42,7 @@ Status transform(const Words& words) {
   TIFFIN_ASSIGN_OR_RETURN(const std::string text, read_text(words.file));
   TIFFIN_ASSIGN_OR_RETURN(graph::Graph graph, graph::parse_graph(text));
   TIFFIN_TRY(graph::verify_graph(graph));
-  TIFFIN_TRY(ops::infer_types(graph));
+  TIFFIN_TRY(ops::infer_declared_types(graph));
   if (words.verify_only) return {};
   if (words.whole_pipeline || !words.passes.empty()) {
     TIFFIN_ASSIGN_OR_RETURN(const codegen::Target target, codegen::parse_target(words.target));
