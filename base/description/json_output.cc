@@ -8,41 +8,17 @@
 
 #include "base/array.h"
 #include "base/rapidjson.h"
+#include "base/utf8.h"
 
 namespace tiffin {
 namespace {
-
-// Bytes of the UTF-8 sequence at the front (RFC 3629), 0 when there is none.
-size_t sequence_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned char second = byte(1);
-  const bool is_overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool is_outside = (first == 0xED && second > 0x9F) || (first == 0xF4 && second > 0x8F);
-  return is_overlong || is_outside ? 0 : length;
-}
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = sequence_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
 
 // The text with U+FFFD for every byte that is not UTF-8.
 Status repair(std::string_view text, Array<char>& out, size_t* out_length) {
   if (!out.resize(text.size() * 3 + 1)) return error(Code::OutOfMemory, "no memory for a text of %zu bytes", text.size());
   size_t at = 0;
   while (!text.empty()) {
-    const size_t length = sequence_length(text);
+    const size_t length = utf8_length(text);
     memcpy(out.data() + at, length == 0 ? "\xEF\xBF\xBD" : text.data(), length == 0 ? 3 : length);
     at += length == 0 ? 3 : length;
     text.remove_prefix(length == 0 ? 1 : length);
