@@ -2,6 +2,7 @@
 // Inputs, initializers and constants take their names first, so that no generated name can displace one of the model's parameters.
 #include "compiler/import/onnx/graph_builder.h"
 
+#include "base/utf8.h"
 #include "compiler/import/onnx/node_order.h"
 #include "compiler/import/onnx/tensor_decoder.h"
 #include "compiler/import/onnx/upgrade.h"
@@ -40,11 +41,13 @@ Tensor int_tensor(std::vector<int64_t> shape, std::span<const int64_t> elements)
   return Tensor::from<int64_t>(DType::Int64, std::move(shape), elements);
 }
 
-// Names reach callers in C as texts that a zero byte ends.
+// Names reach callers in C as texts that a zero byte ends, and callers in Python as text.
 Status check_name(const std::string& name) {
   const size_t zero = name.find('\0');
-  if (zero == std::string::npos) return {};
-  return error(Code::InvalidModel, "the name that begins with '%s' has a zero byte after %zu characters", name.c_str(), zero);
+  if (zero != std::string::npos) {
+    return error(Code::InvalidModel, "the name that begins with '%s' has a zero byte after %zu characters", name.c_str(), zero);
+  }
+  return is_utf8(name) ? Status() : error(Code::InvalidModel, "the name '%s' is not UTF-8", name.c_str());
 }
 
 }  // namespace
@@ -84,8 +87,7 @@ Status GraphBuilder::add_inputs(const std::vector<graph::Type>& input_types) {
 }
 
 ValueId GraphBuilder::add_tensor(const std::string& name, Tensor tensor, bool is_parameter) {
-  // Only the model's own graph holds parameters.
-  return is_parameter && !is_body() ? graph_->add_parameter(name, std::move(tensor)) : graph_->add_constant(name, std::move(tensor));
+  return is_parameter ? graph_->add_parameter(name, std::move(tensor)) : graph_->add_constant(name, std::move(tensor));
 }
 
 Status GraphBuilder::add_initializers() {

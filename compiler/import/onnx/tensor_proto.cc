@@ -176,6 +176,15 @@ Status wrong_length(const Header& header, DType dtype, const char* where, size_t
                std::string(dtype_name(dtype)).c_str(), graph::to_string(header.dims).c_str(), static_cast<unsigned long long>(expected));
 }
 
+// Every byte but 0 is true, as in typed fields; what computes with bool relies on 1.
+graph::Tensor with_truths(graph::Tensor tensor) {
+  const auto is_other = [](uint8_t byte) { return byte > 1; };
+  if (tensor.dtype() != DType::Bool || std::none_of(tensor.bytes().begin(), tensor.bytes().end(), is_other)) return tensor;
+  std::vector<uint8_t> truths(tensor.bytes().begin(), tensor.bytes().end());
+  for (uint8_t& byte : truths) byte = byte != 0 ? 1 : 0;
+  return graph::Tensor(DType::Bool, tensor.shape(), std::move(truths));
+}
+
 }  // namespace
 
 Result<DType> dtype_from_onnx(int64_t code) {
@@ -201,11 +210,11 @@ Result<NamedTensor> decode_tensor(std::span<const uint8_t> bytes, const std::sha
     if (external == nullptr) return error(Code::InvalidModel, "tensor '%s' keeps its data in another file", header.name.c_str());
     auto found = external->find(header.location, size);
     if (!found) return found.take_error().with_context("tensor '%s'", header.name.c_str());
-    return NamedTensor{std::move(header.name), graph::Tensor(*dtype, std::move(header.dims), found->bytes, found->owner)};
+    return NamedTensor{std::move(header.name), with_truths(graph::Tensor(*dtype, std::move(header.dims), found->bytes, found->owner))};
   }
   if (header.raw) {
     if (header.raw->size() != size) return wrong_length(header, *dtype, "raw_data", header.raw->size(), size);
-    return NamedTensor{std::move(header.name), graph::Tensor(*dtype, std::move(header.dims), *header.raw, owner)};
+    return NamedTensor{std::move(header.name), with_truths(graph::Tensor(*dtype, std::move(header.dims), *header.raw, owner))};
   }
   std::vector<uint8_t> elements = TypedReader(*dtype, size).read(bytes);
   if (elements.size() != size) return wrong_length(header, *dtype, "elements", elements.size(), size);
