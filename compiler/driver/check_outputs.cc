@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/check_outputs.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/mapping.h"
@@ -45,6 +46,19 @@ Status check_outputs(const std::vector<std::string>& outputs, const std::vector<
       return error(Code::InvalidArgument, "'%s' is given for two files: it would replace '%s', which is read", outputs[i].c_str(), input.c_str())
           .with_remedy("give the output another name");
     }
+  }
+  return {};
+}
+
+Status check_dump_folder(const std::string& folder, const std::vector<std::string>& inputs) {
+  constexpr const char* kSuffixes[] = {".graph", ".kernel", ".ll", ".o", ".txt"};
+  for (const std::string& input : inputs) {
+    const fs::path path(input);
+    std::error_code failed;
+    const bool lies_there = !folder.empty() && fs::equivalent(path.parent_path(), folder, failed);
+    if (!lies_there || std::find(std::begin(kSuffixes), std::end(kSuffixes), path.extension()) == std::end(kSuffixes)) continue;
+    return error(Code::InvalidArgument, "a dump into '%s' could replace '%s', which is read", folder.c_str(), input.c_str())
+        .with_remedy("dump into a folder of its own");
   }
   return {};
 }

@@ -17,6 +17,7 @@
 #include "compiler/driver/check_interface.h"
 #include "compiler/driver/check_outputs.h"
 #include "compiler/driver/creation_time.h"
+#include "compiler/driver/input_files.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/read_model.h"
 #include "compiler/driver/record_golden.h"
@@ -28,13 +29,19 @@ namespace tiffin::driver {
 struct CompiledModule::State {
   artifact::Contents contents;
   std::vector<std::pair<std::string, graph::Tensor>> params;
-  std::vector<std::string> inputs;  // files that no output may replace
-  std::optional<Mapping> library;   // of a module that was reopened
+  InputFiles inputs;               // files that no output may replace, and whose bytes the tensors are
+  std::optional<Mapping> library;  // of a module that was reopened
   artifact::Form library_form = artifact::Form::SharedObject;
 
   // `path` says by its suffix what is written.
   Status write_library(const std::string& path, AtomicFile& file) const;
   Status write_params(const std::string& path, AtomicFile& file) const;
+  // A module that was reopened has bytes of its own.
+  Status check_model() const { return library.has_value() ? Status() : inputs.check_unchanged(); }
+  Status check(const std::vector<std::string>& outputs) const {
+    TIFFIN_TRY(check_outputs(outputs, inputs.paths()));
+    return check_model();
+  }
 };
 
 namespace {
@@ -93,41 +100,48 @@ Result<CompiledModule> CompiledModule::reopen(artifact::Contents contents, const
   TIFFIN_ASSIGN_OR_RETURN(state->library, Mapping::open_file(library.c_str()));
   state->library_form = artifact::form_of(library);
   state->contents = std::move(contents);
-  state->inputs = files_of_model(model);
+  state->inputs = InputFiles(model);
   return CompiledModule(std::move(state));
 }
 
 Status CompiledModule::export_library(const std::string& path) const {
-  TIFFIN_TRY(check_outputs({path}, state_->inputs));
+  TIFFIN_TRY(state_->check({path}));
   TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path.c_str(), true));
   TIFFIN_TRY(state_->write_library(path, file));
+  TIFFIN_TRY(state_->check_model());
   return file.commit();
 }
 
 Result<std::vector<uint8_t>> CompiledModule::to_bytes() const {
   if (state_->library.has_value()) return std::vector<uint8_t>(state_->library->bytes().begin(), state_->library->bytes().end());
+  TIFFIN_TRY(state_->check_model());
   const auto form = state_->contents.code.size() == 1 ? artifact::Form::SharedObject : artifact::Form::Bundle;
-  return artifact::artifact_bytes(state_->contents, {form, creation_time()});
+  Result<std::vector<uint8_t>> bytes = artifact::artifact_bytes(state_->contents, {form, creation_time()});
+  TIFFIN_TRY(state_->check_model());
+  return bytes;
 }
 
 Status CompiledModule::export_params(const std::string& path) const {
-  TIFFIN_TRY(check_outputs({path}, state_->inputs));
+  TIFFIN_TRY(state_->check({path}));
   TIFFIN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path.c_str()));
   TIFFIN_TRY(state_->write_params(path, file));
+  TIFFIN_TRY(state_->check_model());
   return file.commit();
 }
 
 Status CompiledModule::export_files(const std::string& library, const std::string& params) const {
   if (params.empty()) return export_library(library);
-  TIFFIN_TRY(check_outputs({library, params}, state_->inputs));
+  TIFFIN_TRY(state_->check({library, params}));
   TIFFIN_ASSIGN_OR_RETURN(AtomicFile library_file, AtomicFile::create(library.c_str(), true));
   TIFFIN_ASSIGN_OR_RETURN(AtomicFile params_file, AtomicFile::create(params.c_str()));
   TIFFIN_TRY(state_->write_library(library, library_file));
   TIFFIN_TRY(state_->write_params(params, params_file));
+  TIFFIN_TRY(state_->check_model());
   return AtomicFile::commit(params_file, library_file);
 }
 
 Result<std::vector<std::pair<std::string, graph::Tensor>>> CompiledModule::params() const {
+  TIFFIN_TRY(state_->check_model());
   if (!state_->library.has_value()) return state_->params;
   std::vector<std::pair<std::string, graph::Tensor>> params;
   for (size_t i = 0; i < state_->contents.storage.parameters.size(); ++i) {
@@ -257,11 +271,22 @@ Status complete(const CompileOptions& options, artifact::Contents& contents) {
   return {};
 }
 
+Status check_options(const CompileOptions& options) {
+  if (options.opt_level < 0 || options.opt_level > 3) return error(Code::InvalidArgument, "the level is %d, expected 0 to 3", options.opt_level);
+  if (options.threads < 0) return error(Code::InvalidArgument, "%d threads are asked for, expected 0 or more", options.threads);
+  const bool is_name = !options.entry.empty() && options.entry.find('\0') == std::string::npos;
+  return is_name ? Status() : error(Code::InvalidArgument, "the entry is named '%s', expected a text without zero bytes", options.entry.c_str());
+}
+
 }  // namespace
 
 Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts& facts, const CompileOptions& options) {
+  TIFFIN_TRY(check_options(options));
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<codegen::Target> targets, parse_targets(options.targets));
   if (targets.size() > 1) return error(Code::InvalidArgument, "%zu targets are given for a graph, which is compiled for one", targets.size());
+  if (!options.dims.empty() || !options.input_shapes.empty()) {
+    return error(Code::InvalidArgument, "sizes of dimensions or shapes of inputs are given for a graph, whose types say them");
+  }
   if (options.golden_count > 0 || options.golden_inputs) {
     return error(Code::InvalidArgument, "golden cases are asked for, which are made of a model file, not of a graph");
   }
@@ -272,15 +297,17 @@ Result<CompiledModule> compile_graph(graph::Graph graph, const graph::ModelFacts
 }
 
 Result<CompiledModule> compile_onnx(const std::string& path, const CompileOptions& options) {
+  TIFFIN_TRY(check_options(options));
   // A wrong target is told before a large model is read.
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<codegen::Target> targets, parse_targets(options.targets));
   report(options, "import", 0.0);
+  auto state = std::make_unique<CompiledModule::State>();
+  state->inputs = InputFiles(path);
+  TIFFIN_TRY(check_dump_folder(options.dump_folder, state->inputs.paths()));
   TIFFIN_ASSIGN_OR_RETURN(const std::string sha256, codegen::sha256_of_file(path));
   import::ImportOptions import_options;
   import_options.dims = options.dims;
   import_options.input_shapes = options.input_shapes;
-  auto state = std::make_unique<CompiledModule::State>();
-  state->inputs = files_of_model(path);
   GoldenRecording golden(path, import_options, options, options.threads > 0 ? options.threads : affinity_cores());
   const double share = 1.0 / static_cast<double>(targets.size());
   for (size_t i = 0; i < targets.size(); ++i) {

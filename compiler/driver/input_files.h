@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that a compilation reads: the model and those that hold its tensors. Tensors borrow the mapped files until the module is written.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tiffin::driver {
+
+class InputFiles {
+ public:
+  InputFiles() = default;
+  // The model and the external data that it names; a model that cannot be read names none. Keeps them open, so that what becomes of their names does
+  // not matter.
+  explicit InputFiles(const std::string& model);
+  InputFiles(InputFiles&& other) noexcept { files_.swap(other.files_); }
+  InputFiles& operator=(InputFiles&& other) noexcept {
+    files_.swap(other.files_);
+    return *this;
+  }
+  ~InputFiles();
+
+  // Absolute: the same files whatever becomes of the working directory.
+  std::vector<std::string> paths() const;
+  // Io for a file that was written to since: what was read of it is not what it holds now, and a shorter one cannot be read at all.
+  Status check_unchanged() const;
+
+ private:
+  struct File {
+    std::string path;
+    int descriptor;  // -1: it could not be opened
+    struct stat facts;
+  };
+  std::vector<File> files_;
+};
+
+}  // namespace tiffin::driver
