@@ -34,10 +34,12 @@ if(TIFFIN_COMPILER)
 endif()
 
 # ---- how others find them ----
+# Not in the build folder itself, where find_package would find it by way of bin/ in PATH, without what is installed beside it.
+set(generated ${CMAKE_BINARY_DIR}/installed)
 file(RELATIVE_PATH prefix_from_pkgconfig /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/tiffin.pc.in ${CMAKE_BINARY_DIR}/tiffin.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/tiffin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tiffin-config.cmake.in ${CMAKE_BINARY_DIR}/tiffin-config.cmake
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tiffin.pc.in ${generated}/tiffin.pc @ONLY)
+install(FILES ${generated}/tiffin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tiffin-config.cmake.in ${generated}/tiffin-config.cmake
                               INSTALL_DESTINATION ${package_folder})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/tiffin-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/tiffin-config.cmake ${CMAKE_BINARY_DIR}/tiffin-config-version.cmake DESTINATION ${package_folder})
+write_basic_package_version_file(${generated}/tiffin-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${generated}/tiffin-config.cmake ${generated}/tiffin-config-version.cmake DESTINATION ${package_folder})
