@@ -38,7 +38,7 @@ Bytes bytes_of(const graph::Tensor& tensor) {
 nb::list params_of(const CompiledModule& self) {
   nb::list params;
   for (const auto& [name, tensor] : take(self.params())) {
-    params.append(nb::make_tuple(to_text(name), dtype_name(tensor.dtype()).data(), tensor.shape(), bytes_of(tensor)));
+    params.append(nb::make_tuple(to_parameter_name(name), dtype_name(tensor.dtype()).data(), tensor.shape(), bytes_of(tensor)));
   }
   return params;
 }

@@ -32,10 +32,10 @@ void check_index(const char* what, size_t index, size_t count) {
   if (index >= count) raise(error(Code::InvalidArgument, "there is no %s %zu, their count is %zu", what, index, count));
 }
 
-nb::tuple to_tuple(const runtime::TensorSpec& spec) {
+nb::tuple to_tuple(const char* what, const runtime::TensorSpec& spec) {
   nb::list shape;
   for (const int64_t extent : spec.shape) shape.append(extent);
-  return nb::make_tuple(to_text(spec.name), dtype_name(spec.dtype).data(), nb::tuple(shape));
+  return nb::make_tuple(to_name(spec.name, what, Code::InvalidModel), dtype_name(spec.dtype).data(), nb::tuple(shape));
 }
 
 }  // namespace
@@ -58,13 +58,13 @@ size_t Executor::find_output(const std::string& name) const { return take(execut
 
 nb::list Executor::input_specs() const {
   nb::list specs;
-  for (size_t i = 0; i < executor_->input_count(); ++i) specs.append(to_tuple(executor_->input_spec(i)));
+  for (size_t i = 0; i < executor_->input_count(); ++i) specs.append(to_tuple("input", executor_->input_spec(i)));
   return specs;
 }
 
 nb::list Executor::output_specs() const {
   nb::list specs;
-  for (size_t i = 0; i < executor_->output_count(); ++i) specs.append(to_tuple(executor_->output_spec(i)));
+  for (size_t i = 0; i < executor_->output_count(); ++i) specs.append(to_tuple("output", executor_->output_spec(i)));
   return specs;
 }
 

@@ -88,13 +88,14 @@ LoadedModule load_memory(const nb::object& bytes, const Wanted& wanted) {
 
 nb::list function_names(const LoadedModule& self) {
   nb::list names;
-  for (const abi::Entry* entry : *self.module->variant().entries()) names.append(to_text(runtime::view(entry->name())));
+  for (const abi::Entry* entry : *self.module->variant().entries())
+    names.append(to_name(runtime::view(entry->name()), "function", Code::InvalidModel));
   return names;
 }
 
 nb::list parameter_names(const LoadedModule& self) {
   nb::list names;
-  for (const params::ParamEntry& entry : self.module->artifact().storage_plan().parameters()) names.append(to_text(entry.name));
+  for (const params::ParamEntry& entry : self.module->artifact().storage_plan().parameters()) names.append(to_parameter_name(entry.name));
   return names;
 }
 

@@ -57,7 +57,7 @@ nb::dict to_dict(runtime::ParameterView* view, nb::object memory) {
     const uint8_t* data = take(view->bytes(i));
     Tensor tensor(entry.dtype, {entry.shape.begin(), entry.shape.end()}, data, entry.bytes, true, owner);
     tensor.set_tvm_type(entry.tvm_code, entry.tvm_bits);
-    tensors[to_text(entry.name)] = nb::cast(std::move(tensor));
+    tensors[to_parameter_name(entry.name)] = nb::cast(std::move(tensor));
   }
   return tensors;
 }

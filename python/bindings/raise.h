@@ -14,9 +14,9 @@ namespace tiffin::python {
 
 namespace nb = nanobind;
 
-// Bytes that should be UTF-8 but come from a file; a wrong one becomes U+FFFD.
+// Bytes for people to read that should be UTF-8 but may come from a file; a wrong one becomes \xNN.
 inline nb::str to_text(std::string_view text) {
-  PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
   if (decoded == nullptr) throw nb::python_error();
   return nb::steal<nb::str>(decoded);
 }
@@ -49,6 +49,18 @@ T take(Result<T> result) {
   if (!result.has_value()) raise(result.error());
   return std::move(result).value();
 }
+
+// A name that something is found by, which no other bytes may become: `code` for one that is not UTF-8. `what` has it, such as "parameter".
+inline nb::str to_name(std::string_view name, const char* what, Code code) {
+  PyObject* decoded = PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "strict");
+  if (decoded != nullptr) return nb::steal<nb::str>(decoded);
+  if (PyErr_ExceptionMatches(PyExc_UnicodeDecodeError) == 0) throw nb::python_error();
+  PyErr_Clear();
+  raise(error(code, "the name of %s '%.*s' is not UTF-8, which names in Python have to be", what, static_cast<int>(name.size()), name.data())
+            .with_remedy("give it a name in UTF-8 with the tool that made it"));
+}
+
+inline nb::str to_parameter_name(std::string_view name) { return to_name(name, "parameter", Code::InvalidParams); }
 
 // A path as os.fsencode gives it.
 inline const char* to_path(const nb::bytes& path) {

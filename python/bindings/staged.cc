@@ -50,7 +50,7 @@ nb::dict report_memory() {
 nb::list Staged::fault_names(StagedParameters::Fault kind) const {
   nb::list names;
   const size_t count = staged_->fault_count(kind);
-  for (size_t i = 0; i < count; ++i) names.append(to_text(staged_->fault_name(kind, i)));
+  for (size_t i = 0; i < count; ++i) names.append(to_parameter_name(staged_->fault_name(kind, i)));
   return names;
 }
 

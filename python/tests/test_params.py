@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of a whole module that change while it runs: staged, compared, committed, rolled back."""
 import gc
+import struct
 import threading
 
 import numpy as np
@@ -113,6 +114,25 @@ def test_damage_is_found_by_verify(thin, files, folder, raised):
     raised("Io", module.params.stage, folder / "absent.tfw")
     raised("InvalidArgument", module.params.stage, bytes(content))
     raised("InvalidArgument", module.params.stage, None)
+
+
+def tvm_params(*names):
+    """A file in TVM's format of float32[1] tensors."""
+    content = struct.pack("<QQQ", 0xF7E58D4F05049CB7, 0, len(names)) + b"".join(struct.pack("<Q", len(name)) + name for name in names)
+    tensor = struct.pack("<QQiiiBBHqq", 0xDD5E40F096B4A13F, 0, 1, 0, 1, 2, 32, 1, 1, 4) + struct.pack("<f", 1)
+    return content + struct.pack("<Q", len(names)) + tensor * len(names)
+
+
+def test_names_that_are_not_utf8(library, gmod, folder, raised):
+    assert list(tiffin.load_param_dict(tvm_params("é".encode(), b"a"))) == ["é", "a"]
+    for names in ((b"\xff", b"\xfe"), (b"a", b"b\xff"), (b"\xed\xa0\x80",)):
+        content = tvm_params(*names)
+        failure = raised("InvalidParams", tiffin.load_param_dict, content)
+        assert "\\x" in failure.message and "\ufffd" not in failure.message
+        (folder / "strange.params").write_bytes(content)
+        staged = raised("InvalidParams", tiffin.load_module(library).params.stage, folder / "strange.params")
+        assert "\\x" in staged.message
+        assert "\ufffd" not in str(raised("MissingParam", gmod.load_params, content))
 
 
 def test_an_executors_own_parameters_stay(library, dense, other, x):
