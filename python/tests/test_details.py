@@ -57,6 +57,21 @@ def test_open_dimensions(folder, raised):
     assert failure.details == {"inputs": ["x"]} and "input_shapes=" in failure.remedy
 
 
+def test_remedies_name_arguments_of_python(dense, folder, library, raised):
+    for options in ({"golden_inputs": {}}, {"dims": {"batch": 1}}, {"input_shapes": {"date": (1, 8)}}, {"input_shapes": {"data": (1, 9)}},
+                    {"with_library": [dense.path]}):
+        with pytest.raises(tiffin.Error) as caught:
+            tiffin.compile(dense.path, **options)
+        name = next(iter(options))
+        assert "--" not in str(caught.value) and caught.value.remedy, options
+        assert name in str(caught.value) or name in ("golden_inputs", "with_library"), options
+    for options in ({"trust": "signed"}, {"trust": "data"}):
+        assert "--" not in str(raised("NotTrusted", tiffin.load_module, library, **options))
+    assert "--" not in str(raised("MissingFunction", lambda: tiffin.load_module(library)["absent"]))
+    open_model = write_model(folder, "open", [helper.make_node("Relu", ["x"], ["y"])], ["batch", None])
+    assert "--" not in str(raised("OpenShape", tiffin.compile, open_model))
+
+
 def test_cpu_features(dense, folder, raised):
     flags = next((line for line in open("/proc/cpuinfo") if line.startswith("flags")), "")
     if not flags or "avx512f" in flags:

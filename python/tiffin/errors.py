@@ -2,6 +2,7 @@
 """What Tiffin raises: tiffin.Error, and subclasses that are also the built-in exception a Python user would catch there."""
 import errno
 import os
+import re
 from typing import Any, Mapping, Optional
 
 
@@ -93,22 +94,35 @@ _CLASSES = {
 # What the system answered, from the end of an Io error's message.
 _FILE_CLASSES = {errno.ENOENT: FileAbsentError, errno.EACCES: FileRefusedError, errno.EPERM: FileRefusedError}
 
-# What to do where the usual remedy names an option of the command line.
+# What to do where the usual remedy is one of the command line.
 _REMEDIES = {
     "MissingParam": "give the model's parameters: set_input(**tiffin.load_param_dict(content)) or load_params(path)",
     "ParamDigestMismatch": "give the model's own parameters, or load_params(..., new_weights=True) if other values are wanted",
     "OpenShape": "fix them with tiffin.compile(..., dims={'NAME': N}) or input_shapes={'NAME': (A, B, C)}",
-    "InvalidArgument": "correct the option or argument that the message names",
+    "MissingFunction": "use one of the names in the module's function_names",
+    "UnsetInput": "give every input of the model a value",
     "MissingCpuFeature": "compile the model for this machine, for example with target='llvm -mcpu=x86-64-v2'",
     "Strict": "remove the cause of the fallback named, or load without strict=True",
 }
+
+# Options of the command line that are arguments here, as the compiler's and the runtime's texts name them.
+_ARGUMENTS = {"--golden-inputs": "golden_inputs", "--input-shape": "input_shapes", "--dim": "dims", "--with-file": "with_file",
+              "--with-library": "with_library", "--params external": "params='external'", "--target portable-ir": "target='portable-ir'",
+              "--target": "target", "--trust native": "trust='native'", "--trust": "trust", "--key": "key", "--new-weights": "new_weights=True",
+              "--strict": "strict=True"}
+_OPTION = re.compile(rf"(?<!\S)({'|'.join(_ARGUMENTS)})(?![\w-])")
+
+
+def _with_arguments(text: str) -> str:
+    return _OPTION.sub(lambda found: _ARGUMENTS[found.group()], text)
 
 
 def from_status(code: str, message: str, remedy: str = "", details: Optional[Mapping[str, Any]] = None) -> Error:
     """The exception of a code; the extension modules make theirs here."""
     chosen = _CLASSES.get(code, Error)
+    message = _with_arguments(message)
     if "--" in remedy:
-        remedy = _REMEDIES.get(code, remedy)
+        remedy = _REMEDIES.get(code) or _with_arguments(remedy)
     for number, file_class in _FILE_CLASSES.items() if code == "Io" else ():
         if message.endswith(os.strerror(number)):
             failure = file_class(code, message, remedy, details)
