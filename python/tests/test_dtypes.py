@@ -86,6 +86,36 @@ def test_other_types_are_refused(executor_of, raised):
                 assert dtype.name in str(failure) and other.name in str(failure)
 
 
+SMALL_TYPES = ["bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn", "int4", "uint4",
+               "int2", "uint2"]
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL_TYPES if hasattr(ml_dtypes, name)])
+def test_types_of_other_packages_pass_as_they_are(name):
+    """Whatever kind and character numpy gives them: float8_e5m2 has the kind of float32, float8_e4m3fnuz the character of a complex long double."""
+    x = np.array([[1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 0, 1]]).astype(getattr(ml_dtypes, name))
+    for layout, value in layouts_of(x).items():
+        loaded = tiffin.load_param_dict(tiffin.save_param_dict({"value": value}))["value"]
+        assert loaded.dtype == name and loaded.shape == (3, 4), layout
+        assert loaded.numpy().dtype == x.dtype and loaded.numpy().tobytes() == x.tobytes(), layout
+    assert tiffin.arrays.to_tensor(x[0, 0], "value").numpy().tobytes() == x[0, 0].tobytes()
+    assert tiffin.load_param_dict(tiffin.save_param_dict({"value": x[:0]}))["value"].shape == (0, 4)
+
+
+def test_types_that_tiffin_lacks(executor_of, library, dense, raised):
+    executor = executor_of(np.dtype(np.float32))
+    names = ["float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float6_e2m3fn", "int1", "complex32"]
+    types = [getattr(ml_dtypes, name) for name in names if hasattr(ml_dtypes, name)]
+    for dtype in types + [np.longdouble, np.clongdouble, "V1", "V4", "S4", "U4", "m8[s]", object, [("a", "f4")]]:
+        value = np.zeros((3, 4), dtype)
+        for call in (lambda: executor.set_input("x", value), lambda: executor.set_input("x", value[::-1]),
+                     lambda: tiffin.save_param_dict({"value": value}),
+                     lambda: tiffin.load_module(library).params.stage({**dense.params, "fc1.bias": value})):
+            assert isinstance(raised("TypeMismatch", call), TypeError)
+    for name in ("float8_e5m2", "float8_e4m3fnuz"):  # types of Tiffin that this input does not have
+        assert name in str(raised("TypeMismatch", executor.set_input, "x", np.zeros((3, 4), getattr(ml_dtypes, name))))
+
+
 def test_numpy_scalars(folder):
     graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "scalar", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])])

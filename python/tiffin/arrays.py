@@ -86,16 +86,20 @@ def _from_numpy(array: np.ndarray, label: str) -> Tensor:
     name = _BUFFER_TYPES.get(dtype)
     if name is not None and array.flags.c_contiguous:
         return Tensor.from_buffer(array, name, array.shape)
-    if dtype.hasobject or dtype.fields is not None or dtype.kind in "SUMm" or dtype.char in "gG":
+    # Of numpy's own types only those that its buffers describe; a type that another package registered is one of Tiffin's or not by its name. Kind
+    # and character say nothing of those: float8_e5m2 has the kind of float32, float8_e4m3fnuz the character of a complex long double.
+    is_registered = dtype.isbuiltin == 2
+    name = dtype.name if is_registered else _BUFFER_TYPES.get(dtype.newbyteorder("=")) if dtype.kind in "fiubc" else None
+    if name is None:
         raise from_status("TypeMismatch", f"{label} has elements of numpy's type '{dtype}', expected are numbers", "convert the array to numbers")
     if not dtype.isnative or not array.flags.c_contiguous:
         array = np.array(array, dtype=dtype.newbyteorder("="), order="C", copy=True)
-    bits = _PACKED_BITS.get(dtype.name)
+    bits = _PACKED_BITS.get(name)
     if bits is not None:
-        return Tensor.from_buffer(_pack(array, bits), dtype.name, array.shape)
-    if dtype.kind not in "fiubc":  # a type that numpy's own buffers cannot describe
-        return Tensor.from_buffer(np.ascontiguousarray(array).reshape(-1).view(np.uint8), dtype.name, array.shape)
-    return Tensor.from_buffer(array, dtype.name, array.shape)
+        return Tensor.from_buffer(_pack(array, bits), name, array.shape)
+    if is_registered:
+        return Tensor.from_buffer(array.reshape(-1).view(np.uint8), name, array.shape)
+    return Tensor.from_buffer(array, name, array.shape)
 
 
 def _from_producer(value: Any, label: str, is_writable: bool) -> Tensor:
