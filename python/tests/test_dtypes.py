@@ -116,6 +116,22 @@ def test_types_that_tiffin_lacks(executor_of, library, dense, raised):
         assert name in str(raised("TypeMismatch", executor.set_input, "x", np.zeros((3, 4), getattr(ml_dtypes, name))))
 
 
+def test_masked_arrays_are_refused(executor_of, raised):
+    executor, values = executor_of(np.dtype(np.float32)), np.ones((3, 4), np.float32)
+    masked = np.ma.array(values, mask=values > 0)
+
+    class Held:
+        def __array__(self, dtype=None, copy=None):
+            return masked
+
+    for value in (masked, np.ma.array(values), list(masked), [list(masked)], Held()):
+        assert "filled" in raised("TypeMismatch", executor.set_input, "x", value).remedy
+    raised("TypeMismatch", executor.bind_input, "x", masked)
+    raised("TypeMismatch", tiffin.save_param_dict, {"value": masked})
+    executor.run(x=masked.filled(2))
+    assert np.all(executor.get_output(0).numpy() == 2)
+
+
 def test_numpy_scalars(folder):
     graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "scalar", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])])

@@ -81,6 +81,12 @@ def reduce(tensor: Tensor) -> Tuple[Any, Tuple[bytes, str, Tuple[int, ...]]]:
     return restore, (tensor.tobytes(), tensor.dtype, tensor.shape)
 
 
+def _check_not_masked(array: Any, label: str, has_masked_parts: bool = False) -> None:
+    if has_masked_parts or isinstance(array, np.ma.MaskedArray):
+        raise from_status("TypeMismatch", f"{label} is a masked array, expected is one with a value for every element",
+                          "fill the masked elements first: array.filled(value)")
+
+
 def _from_numpy(array: np.ndarray, label: str) -> Tensor:
     dtype = array.dtype
     name = _BUFFER_TYPES.get(dtype)
@@ -110,21 +116,30 @@ def _from_producer(value: Any, label: str, is_writable: bool) -> Tensor:
     return Tensor.from_dlpack(value, is_writable)
 
 
+def _holds_masked(value: Any) -> bool:
+    """Of what numpy made an array of, hence not nested without end."""
+    return any(isinstance(one, np.ma.MaskedArray) or _holds_masked(one) for one in value) if isinstance(value, (list, tuple)) else False
+
+
 def to_tensor(value: Any, label: str) -> Tensor:
     """A tensor over the memory of a Tensor, numpy array, DLPack producer or buffer; over a copy where the layout differs, or of a sequence."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (np.ndarray, np.generic)):
+        _check_not_masked(value, label)
         return _from_numpy(np.asarray(value), label)
     if isinstance(value, dict):
         raise invalid_argument(f"{label} is a dict, expected is one tensor", "unpack the dict: set_input(**values)")
     if hasattr(value, "__dlpack__"):
         return _from_producer(value, label, False)
     try:
-        array = np.asarray(value)
-    except (ValueError, TypeError) as failure:
+        array = np.asanyarray(value)
+    except MemoryError:
+        raise
+    except Exception as failure:  # whatever the object's own conversion raises
         raise from_status("InvalidInput", f"{label} of type '{type(value).__name__}' is no tensor: {failure}", "give a numpy array") from failure
-    return _from_numpy(array, label)
+    _check_not_masked(array, label, _holds_masked(value))
+    return _from_numpy(np.asarray(array), label)
 
 
 def to_bound_tensor(value: Any, label: str, is_writable: bool) -> Tensor:
@@ -132,6 +147,7 @@ def to_bound_tensor(value: Any, label: str, is_writable: bool) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, np.ndarray):
+        _check_not_masked(value, label)
         if not value.dtype.isnative or not value.flags.c_contiguous or value.dtype.name in _PACKED_BITS:
             raise invalid_argument(f"{label} is not a compact array in native byte order, which memory without a copy must be",
                                    "set the input, which copies it")
