@@ -46,6 +46,19 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) { return nb::inst_ptr
 
 PyType_Slot tensor_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {0, nullptr}};
 
+[[noreturn]] void refuse(const char* what, const nb::object& given, const char* expected) {
+  raise(error(Code::InvalidArgument, "%s is of type '%s', expected is %s", what, Py_TYPE(given.ptr())->tp_name, expected));
+}
+
+// from_buffer with whatever Python gives for its arguments.
+Tensor checked_from_buffer(const nb::object& buffer, const nb::object& dtype, const nb::object& shape) {
+  std::string name;
+  std::vector<int64_t> extents;
+  if (!nb::try_cast(dtype, name)) refuse("the dtype", dtype, "a name such as 'float32'");
+  if (!nb::try_cast(shape, extents)) refuse("the shape", shape, "a sequence of integers of 64 bits");
+  return Tensor::from_buffer(buffer, name, std::move(extents));
+}
+
 nb::tuple shape_tuple(const Tensor& tensor) {
   nb::list shape;
   for (const int64_t extent : tensor.shape()) shape.append(extent);
@@ -92,7 +105,10 @@ Tensor Tensor::from_buffer(const nb::object& buffer, const std::string& dtype_te
               .with_remedy("convert the array to the expected type"));
   }
   const nb::object memory = nb::steal(PyMemoryView_FromObject(buffer.ptr()));
-  if (!memory.is_valid()) throw nb::python_error();
+  if (!memory.is_valid()) {
+    PyErr_Clear();
+    refuse("the buffer", buffer, "an object of the buffer protocol");
+  }
   const Py_buffer& view = *PyMemoryView_GET_BUFFER(memory.ptr());
   const uint64_t bytes = bytes_of_type(dtype, shape);
   if (!PyBuffer_IsContiguous(&view, 'C') || static_cast<uint64_t>(view.len) != bytes) {
@@ -249,7 +265,7 @@ int Tensor::fill_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 void define_tensor(nb::module_& module) {
   nb::class_<Tensor>(module, "Tensor", nb::type_slots(tensor_slots))
-      .def_static("from_buffer", &Tensor::from_buffer, nb::arg("buffer"), nb::arg("dtype"), nb::arg("shape"))
+      .def_static("from_buffer", &checked_from_buffer, nb::arg("buffer"), nb::arg("dtype"), nb::arg("shape"))
       .def_static("from_dlpack", &Tensor::from_dlpack, nb::arg("producer"), nb::arg("is_writable") = false)
       .def_prop_ro("shape", &shape_tuple)
       .def_prop_ro("dtype", [](const Tensor& tensor) { return dtype_name(tensor.dtype()).data(); })

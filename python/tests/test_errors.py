@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every wrong use is an error with a code, a remedy, and the built-in class that a Python user would catch."""
+import collections
+import copy
 import pickle
+import types
 
 import numpy as np
 import pytest
@@ -21,8 +24,66 @@ def test_names(gmod, library, x, raised):
 
 
 def test_a_dict_as_one_input(gmod, x, raised):
-    for call in (lambda: gmod.set_input({"data": x}), lambda: gmod.set_input("data", {"data": x})):
-        assert "**" in str(raised("InvalidArgument", call))
+    for values in ({"data": x}, collections.UserDict(data=x), types.MappingProxyType({"data": x})):
+        for call in (lambda: gmod.set_input(values), lambda: gmod.set_input("data", values), lambda: gmod.run(values), lambda: gmod.run(data=values),
+                     lambda: gmod.profile(values), lambda: gmod.profile(2, values), lambda: gmod.load_params({"fc1.bias": values})):
+            failure = raised("InvalidArgument", call)
+            assert "dict" in failure.message and "**" in failure.remedy
+    assert "keyword" in str(raised("InvalidArgument", gmod.run, x))
+
+
+def test_names_that_no_model_can_have(gmod, dense, library, compiled, raised):
+    lib = tiffin.load_module(library)
+    for name in ("da\0ta", "data\0", "da\ud800ta"):
+        for call in (lambda: gmod.set_input(name, 1), lambda: gmod.set_input(**{name: 1}), lambda: gmod.set_input(**dense.params, **{name: 1}),
+                     lambda: gmod.get_output(name), lambda: gmod.bind_input(name, 1), lambda: lib[name], lambda: lib.get_function(name),
+                     lambda: gmod.load_params({name: np.zeros(1)}), lambda: tiffin.save_param_dict({name: np.zeros(1)}),
+                     lambda: tiffin.compile(dense.path, entry=name), lambda: tiffin.compile(dense.path, name=name),
+                     lambda: tiffin.compile(dense.path, skip=name), lambda: tiffin.compile(dense.path, dims={name: 1}),
+                     lambda: tiffin.compile(dense.path, input_shapes={name: (1, 8)}), lambda: tiffin.compile(dense.path, golden_inputs={name: 1})):
+            assert repr(name) in str(raised("InvalidArgument", call))
+
+
+def test_arguments_of_another_kind(gmod, library, dense, compiled, folder, raised):
+    lib = tiffin.load_module(library)
+    several, closed = np.array([1, 2]), memoryview(bytearray(4))
+    closed.release()
+    for call in (lambda: gmod.load_params(dense.params, new_weights="no"), lambda: gmod.load_params(dense.params, new_weights=1),
+                 lambda: gmod.load_params([("fc1.bias", 1)]), lambda: gmod.load_params("a\ud800b"), lambda: gmod.load_params(closed),
+                 lambda: lib.params.stage("a\ud800b"), lambda: lib.params.stage(closed), lambda: lib.params.rollback(several),
+                 lambda: lib.params.rollback(10**5000), lambda: gmod.profile(several), lambda: gmod.profile(True), lambda: gmod.profile(0),
+                 lambda: gmod.get_output(several), lambda: gmod.set_input(several, 1), lambda: gmod.get_output(10**5000),
+                 lambda: tiffin.load_module("a\ud800b"), lambda: tiffin.load_module(closed), lambda: tiffin.load_module(library, verify=several),
+                 lambda: tiffin.load_module(library, copy="no"), lambda: tiffin.load_module(library, strict=several),
+                 lambda: tiffin.load_module(library, min_release=several), lambda: tiffin.load_module(True), lambda: tiffin.load_param_dict(closed),
+                 lambda: tiffin.cpu("0"), lambda: tiffin.cpu(0.5), lambda: tiffin.device(0), lambda: tiffin.Module(str(library)),
+                 lambda: tiffin.StagedParameters(dense.params), lambda: tiffin.compile(dense.path, name=several),
+                 lambda: tiffin.compile(dense.path, params=several), lambda: tiffin.compile(dense.path, with_sources="no"),
+                 lambda: tiffin.compile(dense.path, cache=folder / "none", cache_size="9" * 5000),
+                 lambda: tiffin.Tensor.from_buffer(b"1234", "float32", (1.0,)), lambda: tiffin.Tensor.from_buffer(b"1234", 4, (1,)),
+                 lambda: tiffin.Tensor.from_buffer("1234", "float32", (1,)), lambda: tiffin.Tensor.from_buffer(closed, "float32", (1,)),
+                 lambda: tiffin.Tensor.from_buffer(b"1234", "float32", (1,) * 70).numpy()):
+        raised("InvalidArgument", call)
+    raised("Io", compiled.export_executable, "/proc/net")  # a folder where nobody can write
+
+
+def test_numpys_integers_are_numbers(gmod, library, dense, x):
+    lib = tiffin.load_module(library)
+    lib.params.stage(dense.params).commit()
+    lib.params.rollback(np.int64(1))
+    assert lib.params.generation == 1
+    assert gmod.profile(np.uint8(2), data=x).runs == 2
+    assert gmod.get_output(np.int32(0)).shape == (1, 4)
+    with open(library, "rb") as file:
+        assert tiffin.load_module(np.int64(file.fileno())).function_names == ["default"]
+    assert lib["default"](tiffin.cpu(np.int64(0)), threads=np.int8(1)) is not None
+
+
+def test_what_belongs_to_its_process(library, dense, gmod, raised):
+    lib = tiffin.load_module(library)
+    for value in (lib, gmod, lib.params, lib.params.stage(dense.params), lib["default"]):
+        for call in (pickle.dumps, copy.deepcopy):
+            assert isinstance(raised("InvalidArgument", call, value), TypeError)
 
 
 def test_shapes_and_types(gmod, x, raised):

@@ -52,6 +52,27 @@ def test_foreign_devices_and_strange_objects(gmod, x, raised):
     raised("TypeMismatch", gmod.set_input, "data", object())
 
 
+def test_producers_that_fail(gmod, x, raised):
+    class Broken(Producer):
+        def __dlpack_device__(self):
+            raise RuntimeError("lost")
+
+    class Silent(Producer):
+        def __dlpack__(self, **options):
+            raise RuntimeError("lost")
+
+    class Unconvertible:
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("lost")
+
+    values = [Producer(x, None), Producer(x, ()), Producer(x, ("cpu", 0)), Producer(x, 1), Broken(x), Silent(x), np.ndarray]
+    for value in values:
+        raised("InvalidArgument", gmod.set_input, "data", value)
+        raised("InvalidArgument", gmod.bind_input, "data", value)
+        raised("InvalidArgument", tiffin.save_param_dict, {"value": value})
+    assert "lost" in str(raised("InvalidInput", gmod.set_input, "data", Unconvertible()))
+
+
 def test_views_are_of_the_executors_memory(gmod, x):
     first = output(gmod, x)
     tensor = gmod.get_output(0)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between numpy's arrays, DLPack's producers and Tiffin's tensors. Layout and byte order are converted, element types never."""
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 import numpy as np
 
 from tiffin import _runtime
+from tiffin.arguments import text
 from tiffin.errors import from_status, invalid_argument
 
 Tensor = _runtime.Tensor
@@ -53,6 +54,8 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
         return np.array(memoryview(tensor), copy=True)
     except BufferError:
         pass
+    except ValueError as failure:  # more dimensions than numpy has
+        raise invalid_argument(f"a tensor of shape {tensor.shape} cannot be an array of numpy: {failure}", "use tobytes()") from failure
     raw = np.frombuffer(tensor.tobytes(), np.uint8)
     bits = _PACKED_BITS.get(tensor.dtype)
     if bits is not None:
@@ -109,10 +112,16 @@ def _from_numpy(array: np.ndarray, label: str) -> Tensor:
 
 
 def _from_producer(value: Any, label: str, is_writable: bool) -> Tensor:
-    device = getattr(value, "__dlpack_device__", None)
-    if device is not None and int(device()[0]) not in (1, 3):  # kDLCPU, kDLCUDAHost
-        raise from_status("DeviceUnavailable", f"{label} lies on DLPack's device {tuple(map(int, device()))}, expected is memory of the CPU",
-                          "copy it to the CPU first")
+    ask = getattr(value, "__dlpack_device__", None)
+    if ask is not None:
+        try:
+            kind, index = map(int, ask())
+        except Exception as failure:
+            raise invalid_argument(f"{label} of type '{type(value).__name__}' does not say on which of DLPack's devices it lies: "
+                                   f"{type(failure).__name__}: {failure}", "give a numpy array") from failure
+        if kind not in (1, 3):  # kDLCPU, kDLCUDAHost
+            raise from_status("DeviceUnavailable", f"{label} lies on DLPack's device {(kind, index)}, expected is memory of the CPU",
+                              "copy it to the CPU first")
     return Tensor.from_dlpack(value, is_writable)
 
 
@@ -128,7 +137,7 @@ def to_tensor(value: Any, label: str) -> Tensor:
     if isinstance(value, (np.ndarray, np.generic)):
         _check_not_masked(value, label)
         return _from_numpy(np.asarray(value), label)
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         raise invalid_argument(f"{label} is a dict, expected is one tensor", "unpack the dict: set_input(**values)")
     if hasattr(value, "__dlpack__"):
         return _from_producer(value, label, False)
@@ -161,15 +170,9 @@ def to_bound_tensor(value: Any, label: str, is_writable: bool) -> Tensor:
 
 def to_tensor_dict(tensors: Any, label: str = "parameter") -> Dict[str, Tensor]:
     """Names and tensors of a mapping; InvalidArgument for what is none, or has keys that are no names."""
-    try:
-        items = list(tensors.items())
-    except AttributeError:
-        raise invalid_argument(f"parameters of type '{type(tensors).__name__}' were given, expected is a dict of names and tensors") from None
-    for name, _ in items:
-        try:
-            name.encode("utf-8")
-        except (AttributeError, UnicodeEncodeError):
-            raise invalid_argument(f"a {label}'s name is {name!r}, expected is a text") from None
-    return {name: to_tensor(value, f"{label} '{name}'") for name, value in items}
+    if not isinstance(tensors, Mapping):
+        raise invalid_argument(f"parameters of type '{type(tensors).__name__}' were given, expected is a dict of names and tensors")
+    named = [(text(name, f"a {label}'s name"), value) for name, value in tensors.items()]
+    return {name: to_tensor(value, f"{label} '{name}'") for name, value in named}
 
 

@@ -4,11 +4,12 @@ import os
 import re
 import shutil
 import tempfile
+from decimal import Decimal
 from pathlib import Path as FilePath
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from tiffin import _compiler, _runtime
-from tiffin.arguments import MOST, number, path as path_bytes, text
+from tiffin.arguments import MOST, choice, flag, number, path as path_bytes, shown, text
 from tiffin.arrays import Tensor, to_tensor_dict
 from tiffin.errors import from_status, invalid_argument
 from tiffin.module import Module
@@ -83,7 +84,10 @@ class _Exported:
         parent = os.path.dirname(os.fsdecode(self._path)) or "."
         if not os.path.isdir(parent):
             raise from_status("Io", f"cannot write '{os.fsdecode(self._path)}': there is no folder '{parent}'", "check path, permissions and free space")
-        self._folder = tempfile.TemporaryDirectory(dir=parent, prefix=".tiffin-")
+        try:
+            self._folder = tempfile.TemporaryDirectory(dir=parent, prefix=".tiffin-")
+        except OSError as failure:
+            raise from_status("Io", f"cannot write into the folder '{parent}': {failure.strerror}", "check path, permissions and free space") from failure
         library = FilePath(self._folder.name) / ("library.so" if len(self._module.targets) == 1 else "library.tar")
         try:
             self._module.export_library(library)
@@ -116,14 +120,14 @@ def export_executable(library: Path, path: Path) -> None:
 def export_system_lib(library: Path, path: Path, header: Path, name: Optional[str] = None) -> None:
     """Writes a static library and its header of an artifact; see tiffin.export_system_lib."""
     _compiler.export_system_lib(library=path_bytes(library, "the library's name"), out=path_bytes(path, "the archive's name"),
-                                header=path_bytes(header, "the header's name"), name=text(name or "", "name"))
+                                header=path_bytes(header, "the header's name"), name="" if name is None else text(name, "name"))
 
 
 def _items(value: Any, label: str, example: str) -> Any:
     if value is None:
         return ()
     if not isinstance(value, Mapping):
-        raise invalid_argument(f"{label} is {value!r}, expected is a dict such as {example}")
+        raise invalid_argument(f"{label} is {shown(value)}, expected is a dict such as {example}")
     return value.items()
 
 
@@ -131,14 +135,14 @@ def _shape(value: Any, key: str) -> List[int]:
     try:
         sizes = list(value)
     except TypeError:
-        raise invalid_argument(f"the shape of input '{key}' is {value!r}, expected are numbers such as (1, 3, 224, 224)") from None
+        raise invalid_argument(f"the shape of input '{key}' is {shown(value)}, expected are numbers such as (1, 3, 224, 224)") from None
     return [number(size, f"a dimension of input '{key}'", 0, MOST) for size in sizes]
 
 
 def _targets(target: Any) -> List[str]:
     targets = [target] if isinstance(target, str) else target
     if not isinstance(targets, (list, tuple)) or not targets or not all(isinstance(one, str) and one.isascii() for one in targets):
-        raise from_status("UnsupportedTarget", f"the target is {target!r}, expected is a text such as 'llvm -mcpu=native', or a list of them",
+        raise from_status("UnsupportedTarget", f"the target is {shown(target)}, expected is a text such as 'llvm -mcpu=native', or a list of them",
                           "choose targets that 'tiffin targets' lists")
     return list(targets)
 
@@ -146,14 +150,14 @@ def _targets(target: Any) -> List[str]:
 def _paths(value: Any, label: str) -> List[bytes]:
     values = [value] if isinstance(value, (str, os.PathLike)) else value
     if not isinstance(values, (list, tuple)):
-        raise invalid_argument(f"{label} is {value!r}, expected is a path, or a list of them")
+        raise invalid_argument(f"{label} is {shown(value)}, expected is a path, or a list of them")
     return [path_bytes(one, label) for one in values]
 
 
 def _names(value: Any, label: str) -> List[str]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, (list, tuple)):
-        raise invalid_argument(f"{label} is {value!r}, expected is a name, or a list of them")
+        raise invalid_argument(f"{label} is {shown(value)}, expected is a name, or a list of them")
     return [text(one, label) for one in values]
 
 
@@ -163,9 +167,10 @@ def _bytes(size: Any) -> int:
         return number(size, "cache_size", 0, 2**64 - 1)
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMG]i?)?B?", size)
     if found is None:
-        raise invalid_argument(f"cache_size is {size!r}, expected is a size such as '10GB' or '512MiB'")
+        raise invalid_argument(f"cache_size is {shown(size)}, expected is a size such as '10GB' or '512MiB'")
     unit = found.group(2) or ""
-    return number(int(float(found.group(1)) * (1024 if unit.endswith("i") else 1000) ** " kMG".index(unit[:1] or " ")), "cache_size", 0, 2**64 - 1)
+    count = Decimal(found.group(1)) * (1024 if unit.endswith("i") else 1000) ** " kMG".index(unit[:1] or " ")
+    return number(int(count), "cache_size", 0, 2**64 - 1)
 
 
 def _golden_cases(value: Any) -> Tuple[bytes, List[List[Tuple[str, str, Tuple[int, ...], bytes]]]]:
@@ -189,10 +194,10 @@ def compile(path: Path, target: Union[str, Sequence[str]] = "llvm -mcpu=native",
     """Compiles an ONNX file; see tiffin.compile."""
     if not isinstance(path, (str, os.PathLike)):
         raise invalid_argument(f"a model cannot be compiled from a '{type(path).__name__}', expected is the path of an ONNX file")
-    if not text(entry, "entry"):
+    function = text(entry, "entry")
+    if not function:
         raise invalid_argument("entry is empty, expected is the name of a function")
-    if params not in ("embed", "external"):
-        raise invalid_argument(f"params is {params!r}, expected is 'embed' or 'external'")
+    embeds = choice(params, "params", ("embed", "external")) == "embed"
     fixed = {text(symbol, "a dimension's name"): number(size, f"the dimension '{symbol}'", 0, MOST)
              for symbol, size in _items(dims, "dims", "{'batch': 1}")}
     shapes = {text(key, "an input's name"): _shape(shape, key) for key, shape in _items(input_shapes, "input_shapes", "{'data': (1, 8)}")}
@@ -201,9 +206,9 @@ def compile(path: Path, target: Union[str, Sequence[str]] = "llvm -mcpu=native",
     if cases and (golden_folder or golden_cases):
         raise invalid_argument("golden and golden_inputs are both given, expected is one of them")
     return CompiledModule(_compiler.compile(
-        path=path_bytes(path, "the model"), targets=_targets(target), name=text(name or "", "name"), entry=entry,
-        opt_level=number(opt_level, "opt_level", 0, 3), threads=number(threads, "threads", 0, 1024), embed_params=params == "embed",
+        path=path_bytes(path, "the model"), targets=_targets(target), name="" if name is None else text(name, "name"), entry=function,
+        opt_level=number(opt_level, "opt_level", 0, 3), threads=number(threads, "threads", 0, 1024), embed_params=embeds,
         dims=fixed, input_shapes=shapes, skip=_names(skip, "skip"), dump=b"" if dump is None else path_bytes(dump, "dump"),
-        with_sources=bool(with_sources), libraries=_paths(with_library, "with_library"), files=_paths(with_file, "with_file"), golden=cases,
+        with_sources=flag(with_sources, "with_sources"), libraries=_paths(with_library, "with_library"), files=_paths(with_file, "with_file"), golden=cases,
         golden_folder=golden_folder, golden_cases=golden_cases, cache=b"" if cache is None else path_bytes(cache, "cache"),
         cache_bytes=_bytes(cache_size)))

@@ -2,9 +2,10 @@
 """Runs one function of a module: inputs, parameters, run, outputs, profile."""
 import os
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Tuple, Union
+from typing import Any, Dict, FrozenSet, List, Mapping, Tuple, Union
 
 from tiffin import _runtime
+from tiffin.arguments import MOST, content, flag, integer, number, path, shown, text
 from tiffin.arrays import Tensor, to_bound_tensor, to_tensor, to_tensor_dict
 from tiffin.errors import invalid_argument, not_portable
 
@@ -82,7 +83,7 @@ class GraphExecutor:
             raise invalid_argument("set_input was called with a dict as one argument, expected are a name and a value, or keywords",
                                    "unpack the dict: set_input(**values)")
         if value is None:
-            raise invalid_argument(f"set_input was called with {key!r} and no value")
+            raise invalid_argument(f"set_input was called with {shown(key)} and no value")
         if isinstance(key, str):
             self._check_once(key, values)
             self._set({key: value, **values})
@@ -93,11 +94,11 @@ class GraphExecutor:
 
     def _set(self, values: Mapping[str, Any], inputs: Any = ()) -> None:
         inputs, params = list(inputs), {}
-        unknown = [name for name in values if name not in self._index and name not in self._parameter_names]
+        unknown = [text(name, "an input's name") for name in values if name not in self._index and name not in self._parameter_names]
         has_params = any(name in self._parameter_names and name not in self._index for name in values)
         # Several strange names and no input among them are another model's parameters; else somebody mistyped an input.
         if unknown and not (has_params or (len(unknown) > 1 and len(unknown) == len(values) and self._parameter_names)):
-            self._find(self._native.find_input, unknown[0])
+            self._native.find_input(unknown[0])
         for name, value in values.items():
             if name in self._index:
                 inputs.append((self._index[name], to_tensor(value, f"input '{name}'")))
@@ -112,23 +113,22 @@ class GraphExecutor:
 
     @staticmethod
     def _checked_index(index: Any, role: str, specs: List[Any]) -> int:
-        try:
-            number = int(index.__index__())
-        except AttributeError:
-            raise invalid_argument(f"an {role} was named by a '{type(index).__name__}', expected is its name or index") from None
-        if isinstance(index, bool) or not 0 <= number < len(specs):
-            raise invalid_argument(f"there is no {role} {number}, their count is {len(specs)}")
-        return number
-
-    @staticmethod
-    def _find(search: Callable[[str], int], name: str) -> int:
-        return search(name.encode("utf-8", "replace").decode())
+        found = integer(index)
+        if found is None:
+            raise invalid_argument(f"an {role} was named by a '{type(index).__name__}', expected is its name or index")
+        if not 0 <= found < len(specs):
+            raise invalid_argument(f"there is no {role} {shown(index)}, their count is {len(specs)}")
+        return found
 
     def _input_index(self, key: Union[str, int]) -> int:
-        return self._find(self._native.find_input, key) if isinstance(key, str) else self._checked_index(key, "input", self._inputs)
+        if isinstance(key, str):
+            return self._native.find_input(text(key, "an input's name"))
+        return self._checked_index(key, "input", self._inputs)
 
     def _output_index(self, key: Union[str, int]) -> int:
-        return self._find(self._native.find_output, key) if isinstance(key, str) else self._checked_index(key, "output", self._outputs)
+        if isinstance(key, str):
+            return self._native.find_output(text(key, "an output's name"))
+        return self._checked_index(key, "output", self._outputs)
 
     def bind_input(self, key: Union[str, int], value: Any, /) -> None:
         """Uses the memory of an array without a copy from the next run on; it must be compact and aligned to 64 bytes."""
@@ -145,19 +145,31 @@ class GraphExecutor:
 
         `new_weights`: values that differ from those the model was compiled with are wanted.
         """
+        are_new = flag(new_weights, "new_weights")
         if isinstance(params, (str, os.PathLike)):
-            self._native.load_params_file(os.fsencode(params), new_weights)
+            self._native.load_params_file(path(params, "the parameter file's name"), are_new)
         elif isinstance(params, (bytes, bytearray, memoryview)):
-            self._native.load_params_memory(params if isinstance(params, bytes) else bytes(params), new_weights)
+            self._native.load_params_memory(content(params, "a parameter file"), are_new)
         else:
-            self._native.set([], to_tensor_dict(params), new_weights)
+            self._native.set([], to_tensor_dict(params), are_new)
 
     def get_params(self) -> Dict[str, Tensor]:
         """The model's own tensors as this executor uses them."""
         return self._native.get_params()
 
-    def run(self, /, **inputs: Any) -> None:
-        """Sets the inputs given, as set_input does, and computes all outputs. Other Python threads go on meanwhile. MissingParam, UnsetInput."""
+    @staticmethod
+    def _check_keywords(call: str, values: Tuple[Any, ...]) -> None:
+        if values:
+            given = "a dict" if isinstance(values[0], Mapping) else f"a '{type(values[0]).__name__}'"
+            raise invalid_argument(f"{call} was called with {given} as one argument, expected are inputs by keyword: {call}(NAME=value)",
+                                   f"unpack a dict: {call}(**values)")
+
+    def run(self, /, *values: Any, **inputs: Any) -> None:
+        """Sets the inputs given by keyword, as set_input does, and computes all outputs. Other Python threads go on meanwhile.
+
+        MissingParam, UnsetInput.
+        """
+        self._check_keywords("run", values)
         if inputs:
             self._set(inputs)
         self._native.run()
@@ -181,20 +193,20 @@ class GraphExecutor:
         """The same of the outputs."""
         return {name: shape for name, _, shape in self._outputs}, {name: dtype for name, dtype, _ in self._outputs}
 
-    def profile(self, runs: int = 10, /, **inputs: Any) -> Profile:
-        """Runs once to warm up and then `runs` times, measuring every step."""
-        if not isinstance(runs, int) or runs < 1:
-            raise invalid_argument(f"{runs!r} profiled runs were asked for, expected is a number of at least 1")
+    def profile(self, runs: int = 10, /, *values: Any, **inputs: Any) -> Profile:
+        """Runs once to warm up and then `runs` times, measuring every step. Inputs are given by keyword."""
+        self._check_keywords("profile", (runs,) if isinstance(runs, Mapping) else values)
+        count = number(runs, "the count of profiled runs", 1, MOST)
         self.run(**inputs)
         self._native.set_profiling(True)
         try:
-            for _ in range(runs):
+            for _ in range(count):
                 self._native.run()
             steps = self._native.profile_steps()
         finally:
             self._native.set_profiling(False)
         total = sum(ns for _, _, ns in steps) or 1
-        return Profile([StepTime(label, kernel, ns / runs / 1000, ns / total) for label, kernel, ns in steps], runs)
+        return Profile([StepTime(label, kernel, ns / count / 1000, ns / total) for label, kernel, ns in steps], count)
 
     @property
     def report(self) -> Dict[str, Any]:

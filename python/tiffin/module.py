@@ -4,7 +4,7 @@ import os
 from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Union
 
 from tiffin import _runtime
-from tiffin.arguments import MOST, number, path
+from tiffin.arguments import MOST, choice, content, flag, integer, number, path, text
 from tiffin.arrays import Tensor
 from tiffin.errors import from_status, invalid_argument, not_portable
 from tiffin.graph_executor import GraphExecutor
@@ -26,12 +26,12 @@ class Device(NamedTuple):
 
 def device(type: str, index: int = 0) -> Device:
     """A device by name: device("cpu", 0)."""
-    return Device(str(type), int(index))
+    return Device(text(type, "the device's type"), number(index, "the device's index", 0, 2**31 - 1))
 
 
 def cpu(index: int = 0) -> Device:
     """The CPU; there is one."""
-    return Device("cpu", int(index))
+    return device("cpu", index)
 
 
 class Function:
@@ -59,6 +59,8 @@ class Module:
     """A loaded artifact. Safe to use from many threads; of it only `params` changes, by commits."""
 
     def __init__(self, native: Any):
+        if native is not None and not isinstance(native, _runtime.LoadedModule):
+            raise invalid_argument(f"a module is not made from a '{type(native).__name__}'", "write tiffin.load_module(source)")
         self._native = native
 
     def _loaded(self) -> Any:
@@ -78,8 +80,9 @@ class Module:
     def __getitem__(self, name: str) -> Function:
         if not isinstance(name, str):
             raise invalid_argument(f"a function was named by a '{type(name).__name__}', expected is a name")
-        self._loaded().find_function(name.encode("utf-8", "replace").decode())
-        return Function(self, name)
+        known = text(name, "a function's name")
+        self._loaded().find_function(known)
+        return Function(self, known)
 
     def __contains__(self, name: object) -> bool:
         return name in self.function_names
@@ -116,20 +119,19 @@ def load_module(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryv
     Io (a FileNotFoundError where the file is absent), NotAnArtifact, Truncated, FormatTooNew, FormatTooOld, AbiMismatch, DigestMismatch, NoVariant,
     MissingCpuFeature, OutOfMemory.
     """
-    if verify not in ("none", "code", "all"):
-        raise invalid_argument(f"verify is {verify!r}, expected is 'none', 'code' or 'all'")
-    if trust not in ("native", "data", "signed"):
-        raise invalid_argument(f"trust is {trust!r}, expected is 'native', 'data' or 'signed'")
-    if trust != "signed" and (key is not None or min_release != 0):
-        raise invalid_argument(f"a key or a release is given, but trust is {trust!r}", "write trust=\"signed\", or leave them out")
+    checked = choice(verify, "verify", ("none", "code", "all"))
+    trusted = choice(trust, "trust", ("native", "data", "signed"))
+    release = number(min_release, "min_release", 0, 2**64 - 1)
+    if trusted != "signed" and (key is not None or release != 0):
+        raise invalid_argument(f"a key or a release is given, but trust is {trusted!r}", "write trust=\"signed\", or leave them out")
     keys = [] if key is None else list(key) if isinstance(key, (list, tuple)) else [key]
-    options = _runtime.LoadOptions(verify, bool(copy), bool(strict), trust, [path(name, "the key's name") for name in keys],
-                                   number(min_release, "min_release", 0, 2**64 - 1))
+    options = _runtime.LoadOptions(checked, flag(copy, "copy"), flag(strict, "strict"), trusted, [path(name, "the key's name") for name in keys],
+                                   release)
     if isinstance(source, (str, os.PathLike)):
         return Module(_runtime.load_file(path(source, "the library's name"), options))
-    if isinstance(source, int) and not isinstance(source, bool):
+    if integer(source) is not None:
         return Module(_runtime.load_descriptor(number(source, "the descriptor", -1, 2**31 - 1), number(offset, "offset", 0, MOST),
                                                number(length, "length", 0, MOST), options))
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Module(_runtime.load_memory(source if isinstance(source, bytes) else bytes(source), options))
+        return Module(_runtime.load_memory(content(source, "a library"), options))
     raise invalid_argument(f"a module cannot be loaded from a '{type(source).__name__}', expected is a path, bytes or a file descriptor")

@@ -4,8 +4,9 @@ import os
 from typing import Any, Callable, Dict, List, Mapping, Union
 
 from tiffin import _runtime
+from tiffin.arguments import number, path
 from tiffin.arrays import to_tensor_dict
-from tiffin.errors import invalid_argument
+from tiffin.errors import invalid_argument, not_portable
 
 
 class StagedParameters:
@@ -16,6 +17,8 @@ class StagedParameters:
     """
 
     def __init__(self, native: Any):
+        if not isinstance(native, _runtime.Staged):
+            raise invalid_argument(f"parameters are not staged from a '{type(native).__name__}'", "write module.params.stage(...)")
         self._native = native
         self.missing: List[str] = native.missing()
         self.unexpected: List[str] = native.unexpected()
@@ -50,6 +53,9 @@ class StagedParameters:
         """Lets the set go; no effect after a commit."""
         self._native.abort()
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise not_portable("a staged set", "stage the parameters in the other process")
+
     def __repr__(self) -> str:
         faults = len(self.missing) + len(self.unexpected) + len(self.mismatched)
         return f"<tiffin.StagedParameters generation {self.generation}, {faults} faults>"
@@ -67,7 +73,7 @@ class ModuleParameters:
         Their values may differ from those the model was compiled with. Io, Truncated, InvalidParams, UnsupportedType, DigestMismatch, OutOfMemory.
         """
         if isinstance(params, (str, os.PathLike)):
-            return StagedParameters(_runtime.stage_file(self._loaded(), os.fsencode(params)))
+            return StagedParameters(_runtime.stage_file(self._loaded(), path(params, "the parameter file's name")))
         if isinstance(params, (bytes, bytearray, memoryview)) or not isinstance(params, Mapping):
             raise invalid_argument(f"parameters cannot be staged from a '{type(params).__name__}', expected is a path or a dict",
                                    "write stage(tiffin.load_param_dict(content)) for the bytes of a file")
@@ -80,9 +86,7 @@ class ModuleParameters:
 
     def rollback(self, generation: int) -> None:
         """Makes a kept generation the current one: the previous one is kept. StaleGeneration for others."""
-        if isinstance(generation, bool) or not isinstance(generation, int) or not 0 <= generation < 2**64:
-            raise invalid_argument(f"{generation!r} is no generation, expected is a number that `generation` gave")
-        _runtime.rollback(self._loaded(), generation)
+        _runtime.rollback(self._loaded(), number(generation, "a generation", 0, 2**64 - 1))
 
     def __repr__(self) -> str:
         return f"<tiffin.ModuleParameters generation {self.generation}>"

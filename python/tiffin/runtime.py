@@ -3,6 +3,7 @@
 from typing import Any, Dict, Mapping, Union
 
 from tiffin import _runtime
+from tiffin.arguments import content as unchanging
 from tiffin.arrays import Tensor, to_tensor_dict
 from tiffin.errors import Error, invalid_argument
 from tiffin.graph_executor import GraphExecutor, Profile, StepTime
@@ -22,7 +23,7 @@ def load_param_dict(content: Union[bytes, bytearray, memoryview]) -> Dict[str, T
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise invalid_argument(f"parameters cannot be read from a '{type(content).__name__}', expected are the bytes of a parameter file",
                                "write load_param_dict(open(path, 'rb').read())")
-    return _runtime.load_param_dict(content if isinstance(content, bytes) else bytes(content))
+    return _runtime.load_param_dict(unchanging(content, "a parameter file"))
 
 
 __all__ = ["Device", "Error", "Function", "GraphExecutor", "GraphModule", "Module", "ModuleParameters", "Profile", "StagedParameters", "StepTime",
