@@ -32,6 +32,16 @@ def test_a_dict_as_one_input(gmod, x, raised):
     assert "keyword" in str(raised("InvalidArgument", gmod.run, x))
 
 
+def test_a_mistyped_parameter(gmod, dense, x, raised):
+    bias, weight = dense.params["fc1.bias"], dense.params["fc1.weight"]
+    for values in ({"fc1.bais": bias}, {"fc1.bais": bias, "data": x}, {"fc1.bais": bias, "fc1.weight": weight}):
+        failure = raised("UnknownParam", gmod.set_input, **values)
+        assert failure.remedy == "did you mean 'fc1.bias'?" and failure.details == {"unexpected": ["fc1.bais"], "nearest": "fc1.bias"}
+    assert raised("UnknownParam", gmod.set_input, "fc1.bais", bias).details["nearest"] == "fc1.bias"
+    assert raised("UnknownParam", gmod.set_input, 0, x, **{"fc1.bais": bias}).details["nearest"] == "fc1.bias"
+    assert raised("UnknownParam", gmod.set_input, dta=x, **dense.params).details["nearest"] == "data"  # an input among parameters
+
+
 def test_names_that_no_model_can_have(gmod, dense, library, compiled, raised):
     lib = tiffin.load_module(library)
     for name in ("da\0ta", "data\0", "da\ud800ta"):

@@ -2,12 +2,13 @@
 """Runs one function of a module: inputs, parameters, run, outputs, profile."""
 import os
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Dict, FrozenSet, List, Mapping, Tuple, Union
 
 from tiffin import _runtime
 from tiffin.arguments import MOST, content, flag, integer, number, path, shown, text
 from tiffin.arrays import Tensor, to_bound_tensor, to_tensor, to_tensor_dict
-from tiffin.errors import invalid_argument, not_portable
+from tiffin.errors import UnknownNameError, from_status, invalid_argument, not_portable
 
 Info = Tuple[Dict[str, Tuple[int, ...]], Dict[str, str]]
 
@@ -98,13 +99,31 @@ class GraphExecutor:
         has_params = any(name in self._parameter_names and name not in self._index for name in values)
         # Several strange names and no input among them are another model's parameters; else somebody mistyped an input.
         if unknown and not (has_params or (len(unknown) > 1 and len(unknown) == len(values) and self._parameter_names)):
-            self._native.find_input(unknown[0])
+            self._refuse(unknown[0], values)
         for name, value in values.items():
             if name in self._index:
                 inputs.append((self._index[name], to_tensor(value, f"input '{name}'")))
             else:
                 params[name] = to_tensor(value, f"parameter '{name}'")
-        self._native.set(inputs, params, False)
+        try:
+            self._native.set(inputs, params, False)
+        except UnknownNameError as failure:
+            nearest = self._nearest(unknown[0], values) if len(unknown) == 1 else ""
+            if not nearest:
+                raise
+            raise from_status(failure.code, failure.message, f"did you mean '{nearest}'?", {**failure.details, "nearest": nearest}) from None
+
+    def _nearest(self, name: str, given: Mapping[str, Any]) -> str:
+        """The input or parameter that was meant by a name that is neither, "" where none resembles it."""
+        known = sorted((set(self._index) | self._parameter_names) - set(given))
+        return (get_close_matches(name, known, 1) or [""])[0]
+
+    def _refuse(self, name: str, given: Mapping[str, Any]) -> None:
+        nearest = self._nearest(name, given)
+        if nearest and nearest not in self._index:
+            raise from_status("UnknownParam", f"the model has no input and no parameter '{name}'", f"did you mean '{nearest}'?",
+                              {"unexpected": [name], "nearest": nearest})
+        self._native.find_input(name)
 
     @staticmethod
     def _check_once(name: str, values: Mapping[str, Any]) -> None:
