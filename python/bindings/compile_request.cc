@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "compiler/driver/cache_key.h"
+#include "compiler/driver/check_outputs.h"
 #include "compiler/driver/compile_cache.h"
 #include "tools/commands/byte_file.h"
 #include "tools/tiffin/golden_inputs.h"
@@ -119,7 +120,9 @@ Result<CompiledModule> compile_request(CompileRequest& request) {
   return can_use_cache ? compile_cached(request) : driver::compile_onnx(request.model, request.options);
 }
 
-Status export_artifact(const std::string& path, const std::function<Status(const runtime::Artifact&)>& write) {
+Status export_artifact(const std::string& path, const std::vector<std::string>& outputs,
+                       const std::function<Status(const runtime::Artifact&)>& write) {
+  TIFFIN_TRY(driver::check_outputs(outputs, {path}));
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(path.c_str()));
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, runtime::Artifact::open(std::move(source), runtime::VerifyLevel::All));
   return write(artifact);

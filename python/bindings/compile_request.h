@@ -34,7 +34,9 @@ struct CompileRequest {
 // be made.
 Result<driver::CompiledModule> compile_request(CompileRequest& request);
 
-// Opens an artifact, checks all of it, and hands it to `write`.
-Status export_artifact(const std::string& path, const std::function<Status(const runtime::Artifact&)>& write);
+// Opens an artifact, checks all of it, and hands it to `write`, which writes `outputs`. InvalidArgument, before anything is read, for an output
+// that is the artifact or another output.
+Status export_artifact(const std::string& path, const std::vector<std::string>& outputs,
+                       const std::function<Status(const runtime::Artifact&)>& write);
 
 }  // namespace tiffin::python

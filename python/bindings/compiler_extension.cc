@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <future>
 #include <map>
 #include <stop_token>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/driver/check_outputs.h"
 #include "python/bindings/compile_request.h"
 #include "python/bindings/raise.h"
 #include "tools/tiffin/export.h"
@@ -138,18 +140,43 @@ CompiledModule compile(const nb::bytes& path, std::vector<std::string> targets, 
   return take(compile_interruptibly(request));
 }
 
+// What the outputs of a compiled module may not replace, wherever the process works when they are written.
+nb::list files_of_request(const nb::bytes& model, const std::vector<nb::bytes>& others) {
+  const std::string model_path = to_path(model);
+  std::vector<std::string> files;
+  {
+    const nb::gil_scoped_release unlocked;  // the model is read
+    files = driver::files_of_model(model_path);
+  }
+  for (const std::string& path : to_paths(others)) {
+    std::error_code failed;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, failed);
+    files.push_back(failed ? path : absolute.string());
+  }
+  nb::list out;
+  for (const std::string& path : files) out.append(nb::bytes(path.data(), path.size()));
+  return out;
+}
+
+void check_outputs(const std::vector<nb::bytes>& outputs, const std::vector<nb::bytes>& inputs) {
+  check(driver::check_outputs(to_paths(outputs), to_paths(inputs)));
+}
+
 void export_executable(const nb::bytes& library, const nb::bytes& out, const std::vector<nb::bytes>& folders) {
   const std::string from = to_path(library), to = to_path(out);
   const std::vector<std::string> looked_in = to_paths(folders);
-  check(unlocked(
-      [&] { return export_artifact(from, [&](const runtime::Artifact& artifact) { return tools::export_executable(artifact, to, looked_in); }); }));
+  check(unlocked([&] {
+    return export_artifact(from, {to}, [&](const runtime::Artifact& artifact) { return tools::export_executable(artifact, to, looked_in); });
+  }));
 }
 
 void export_system_lib(const nb::bytes& library, const nb::bytes& out, const nb::bytes& header, const std::string& name) {
   const std::string from = to_path(library);
   const tools::SystemLibPaths paths{to_path(out), to_path(header), name};
-  check(
-      unlocked([&] { return export_artifact(from, [&](const runtime::Artifact& artifact) { return tools::export_system_lib(artifact, paths); }); }));
+  check(unlocked([&] {
+    return export_artifact(from, {paths.library, paths.header},
+                           [&](const runtime::Artifact& artifact) { return tools::export_system_lib(artifact, paths); });
+  }));
 }
 
 template <Status (CompiledModule::*Export)(const std::string&) const>
@@ -183,6 +210,8 @@ NB_MODULE(_compiler, module) {
              nb::arg("embed_params"), nb::arg("dims"), nb::arg("input_shapes"), nb::arg("skip"), nb::arg("dump"), nb::arg("with_sources"),
              nb::arg("libraries"), nb::arg("files"), nb::arg("golden"), nb::arg("golden_folder"), nb::arg("golden_cases"), nb::arg("cache"),
              nb::arg("cache_bytes"));
+  module.def("files_of_request", &files_of_request, nb::arg("model"), nb::arg("others"));
+  module.def("check_outputs", &check_outputs, nb::arg("outputs"), nb::arg("inputs"));
   module.def("export_executable", &export_executable, nb::arg("library"), nb::arg("out"), nb::arg("folders"));
   module.def("export_system_lib", &export_system_lib, nb::arg("library"), nb::arg("out"), nb::arg("header"), nb::arg("name"));
 }

@@ -174,6 +174,45 @@ def test_outputs_do_not_replace_the_models_own_files(dense, tmp_path):
     assert (folder / "apart.tfw").read_bytes() == content and not (folder / "m.so").exists()
 
 
+def test_outputs_do_not_replace_what_travels(dense, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "labels.txt").write_text("cat")
+    (tmp_path / "model.onnx").write_bytes(dense.path.read_bytes())
+    (tmp_path / "away").mkdir()
+    compiled = tiffin.compile("model.onnx", with_file="labels.txt")
+    monkeypatch.chdir(tmp_path / "away")
+    for name in ("labels.txt", "model.onnx"):
+        before = (tmp_path / name).read_bytes()
+        os.link(tmp_path / name, tmp_path / "away" / "linked.tfw")
+        for path in (tmp_path / name, "../" + name, "linked.tfw"):
+            raises("InvalidArgument", lambda: compiled.export_library(path))
+            raises("InvalidArgument", lambda: compiled.export_library("m.so", params=path))
+            raises("InvalidArgument", lambda: compiled.export_params(path))
+            raises("InvalidArgument", lambda: compiled.export_executable(path))
+            raises("InvalidArgument", lambda: compiled.export_system_lib(path, "net.h"))
+            raises("InvalidArgument", lambda: compiled.export_system_lib("net.a", path))
+        (tmp_path / "away" / "linked.tfw").unlink()
+        assert (tmp_path / name).read_bytes() == before
+    assert not list((tmp_path / "away").iterdir())
+    compiled.export_library("labels.txt.so")
+
+
+def test_exports_do_not_replace_the_artifact(dense, tmp_path):
+    compiled = tiffin.compile(dense.path)
+    compiled.export_library(tmp_path / "m.so")
+    content = (tmp_path / "m.so").read_bytes()
+    os.link(tmp_path / "m.so", tmp_path / "linked")
+    os.symlink("m.so", tmp_path / "pointed")
+    for path in (tmp_path / "m.so", tmp_path / "linked", tmp_path / "pointed"):
+        raises("InvalidArgument", lambda: tiffin.export_executable(tmp_path / "m.so", path))
+        raises("InvalidArgument", lambda: tiffin.export_system_lib(tmp_path / "m.so", path, tmp_path / "m.h"))
+        raises("InvalidArgument", lambda: tiffin.export_system_lib(tmp_path / "m.so", tmp_path / "m.a", path))
+    for export in (compiled.export_system_lib, lambda *paths: tiffin.export_system_lib(tmp_path / "m.so", *paths)):
+        raises("InvalidArgument", lambda: export(tmp_path / "m.a", tmp_path / "m.a"))
+    assert (tmp_path / "m.so").read_bytes() == content
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["linked", "m.so", "pointed"]
+
+
 def test_library_and_parameters_in_one_call(dense, folder):
     tiffin.compile(dense.path, params="external").export_library(folder / "thin.so", params=folder / "thin.tfw")
     thin = tiffin.load_module(folder / "thin.so")

@@ -20,9 +20,10 @@ Path = Union[str, "os.PathLike[str]"]
 class CompiledModule(Module):
     """A module that can be exported, and runs in this process like a loaded one."""
 
-    def __init__(self, compiled: _compiler.CompiledModule):
+    def __init__(self, compiled: _compiler.CompiledModule, inputs: Sequence[bytes] = ()):
         super().__init__(None)
         self._compiled = compiled
+        self._inputs = list(inputs)  # files that no output may replace
 
     def _loaded(self) -> Any:
         if self._native is None:
@@ -31,6 +32,9 @@ class CompiledModule(Module):
             self._native = loaded
         return self._native
 
+    def _check_outputs(self, *outputs: bytes) -> None:
+        _compiler.check_outputs(list(outputs), self._inputs)
+
     def export_library(self, path: Path, params: Optional[Path] = None) -> None:
         """Writes the library (.so, or a bundle for .tar), as it was compiled. A failure or a kill leaves what was there before.
 
@@ -38,21 +42,28 @@ class CompiledModule(Module):
         """
         file = path_bytes(path, "the library's name")
         if params is None:
+            self._check_outputs(file)
             self._compiled.export_library(file)
         else:
-            self._compiled.export_files(file, path_bytes(params, "the parameter file's name"))
+            params_file = path_bytes(params, "the parameter file's name")
+            self._check_outputs(file, params_file)
+            self._compiled.export_files(file, params_file)
 
     def export_params(self, path: Path) -> None:
         """Writes all parameters, as they were compiled; the suffix decides: .safetensors, .params (TVM's) or .tfw. Io, InvalidArgument."""
-        self._compiled.export_params(path_bytes(path, "the parameter file's name"))
+        file = path_bytes(path, "the parameter file's name")
+        self._check_outputs(file)
+        self._compiled.export_params(file)
 
     def export_executable(self, path: Path) -> None:
         """Writes one static program with the model in it; see tiffin.export_executable."""
+        self._check_outputs(path_bytes(path, "the program's name"))
         with _Exported(self, path) as library:
             export_executable(library, path)
 
     def export_system_lib(self, path: Path, header: Path, name: Optional[str] = None) -> None:
         """Writes a static library and its header to link into a program; see tiffin.export_system_lib."""
+        self._check_outputs(path_bytes(path, "the archive's name"), path_bytes(header, "the header's name"))
         with _Exported(self, path) as library:
             export_system_lib(library, path, header, name)
 
@@ -205,10 +216,11 @@ def compile(path: Path, target: Union[str, Sequence[str]] = "llvm -mcpu=native",
     golden_folder, golden_cases = _golden_cases(golden_inputs)
     if cases and (golden_folder or golden_cases):
         raise invalid_argument("golden and golden_inputs are both given, expected is one of them")
+    model, libraries, files = path_bytes(path, "the model"), _paths(with_library, "with_library"), _paths(with_file, "with_file")
+    inputs = _compiler.files_of_request(model, libraries + files)
     return CompiledModule(_compiler.compile(
-        path=path_bytes(path, "the model"), targets=_targets(target), name="" if name is None else text(name, "name"), entry=function,
+        path=model, targets=_targets(target), name="" if name is None else text(name, "name"), entry=function,
         opt_level=number(opt_level, "opt_level", 0, 3), threads=number(threads, "threads", 0, 1024), embed_params=embeds,
         dims=fixed, input_shapes=shapes, skip=_names(skip, "skip"), dump=b"" if dump is None else path_bytes(dump, "dump"),
-        with_sources=flag(with_sources, "with_sources"), libraries=_paths(with_library, "with_library"), files=_paths(with_file, "with_file"), golden=cases,
-        golden_folder=golden_folder, golden_cases=golden_cases, cache=b"" if cache is None else path_bytes(cache, "cache"),
-        cache_bytes=_bytes(cache_size)))
+        with_sources=flag(with_sources, "with_sources"), libraries=libraries, files=files, golden=cases, golden_folder=golden_folder,
+        golden_cases=golden_cases, cache=b"" if cache is None else path_bytes(cache, "cache"), cache_bytes=_bytes(cache_size)), inputs)
