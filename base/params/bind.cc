@@ -67,7 +67,7 @@ class Findings {
       if (counts_[fault] > 0) status = std::move(status).with_details(kKeys[fault], names_[fault].view());
     }
     if (counts_[kFrozenValue] > 0) {
-      return std::move(status).with_remedy("compile the model again with the new values: those of frozen parameters shaped its program");
+      return std::move(status).with_remedy("compile the model again: frozen parameters shaped its program");
     }
     if (code != Code::MissingParam || is_nothing_given) return status;
     return std::move(status).with_remedy("pass a parameter file of this model with --params, exported under the model's own names");
@@ -172,21 +172,16 @@ Status check_own_digests(const Weights& weights, std::span<const Digest> actual)
   return {};
 }
 
-// Weights of any plan, where their values must be what they state.
+// Weights of any plan are what they state, where that is not just believed.
 Status check_file_values(const ParamFile& file, const BindOptions& options) {
-  if (!options.verify_values || !options.new_weights || file.weights() == nullptr) return {};
+  if (!options.verify_values || file.weights() == nullptr) return {};
   TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> actual, hash_weights(*file.weights()));
   return check_own_digests(*file.weights(), actual.span());
 }
 
+// By the digests that they state.
 Status check_weights_of_plan(const StoragePlan& plan, std::span<const Digest> digests, const Weights& weights, const BindOptions& options) {
   TIFFIN_TRY(check_digest_count(plan, digests));
-  std::span<const Digest> actual = weights.digests();
-  Array<Digest> hashed;
-  if (options.verify_values && !options.new_weights) {  // of new ones the stated digests are compared already
-    TIFFIN_ASSIGN_OR_RETURN(hashed, hash_weights(weights));
-    actual = hashed.span();
-  }
   if (options.out_digests != nullptr) {
     options.out_digests->clear();
     if (!options.out_digests->append(weights.digests())) return no_memory(plan.parameter_count());
@@ -194,10 +189,10 @@ Status check_weights_of_plan(const StoragePlan& plan, std::span<const Digest> di
   Findings findings;
   for (size_t i = 0; i < plan.parameter_count(); ++i) {
     const ParamEntry& wanted = plan.parameters()[i];
-    if (actual[i] != digests[i] && (wanted.is_frozen || !options.new_weights)) report_value(wanted, actual[i], digests[i], findings);
+    const Digest& actual = weights.digests()[i];
+    if (actual != digests[i] && (wanted.is_frozen || !options.new_weights)) report_value(wanted, actual, digests[i], findings);
   }
-  TIFFIN_TRY(findings.to_status(false));
-  return check_own_digests(weights, actual);
+  return findings.to_status(false);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ Status check_pieces(const abi::StoragePlan& plan, const abi::Stored& stored, Arr
 Status check_stored(const abi::StoragePlan& plan, const abi::Stored& stored, Array<uint64_t>& covered) {
   TIFFIN_TRY(check_tensor({stored.name()->c_str(), stored.dtype(), *stored.shape(), stored.bytes()}, true, "stored tensor"));
   if (stored.offset() % kTensorAlignment != 0 || stored.offset() > plan.data_bytes() || stored.bytes() > plan.data_bytes() - stored.offset()) {
-    return error(Code::InvalidParams, "stored tensor '%s' lies at %llu with %llu bytes, which is not aligned to %llu or not within %llu bytes",
+    return error(Code::InvalidParams, "stored tensor '%s' lies at %llu with %llu bytes: not aligned to %llu, or not within %llu",
                  stored.name()->c_str(), static_cast<unsigned long long>(stored.offset()), static_cast<unsigned long long>(stored.bytes()),
                  static_cast<unsigned long long>(kTensorAlignment), static_cast<unsigned long long>(plan.data_bytes()));
   }

@@ -9,19 +9,19 @@ namespace tiffin::params {
 Status check_expression(const abi::StoragePlan&, const abi::Stored&) { return {}; }
 
 Result<ParamList> read_foreign_file(std::span<const uint8_t>, Format*) {
-  return error(Code::InvalidParams, "the file is no .tfw file, the only format that this small runtime reads")
+  return error(Code::InvalidParams, "the file is no .tfw file, all that this small runtime reads")
       .with_remedy("convert it with 'tiffin compile --params-out FILE.tfw', or link the whole runtime");
 }
 
 Result<BoundWeights> bind_foreign_file(const StoragePlan&, std::span<const Digest>, const ParamFile&, const BindOptions&) {
-  return error(Code::InvalidParams, "the weights are stored in another way than the model wants, and this small runtime does not convert")
-      .with_remedy("write the .tfw file with the same 'tiffin compile' call as the model, or link the whole runtime");
+  return error(Code::InvalidParams, "the weights are stored in another way, which this small runtime does not convert")
+      .with_remedy("write it with the same 'tiffin compile' call as the model, or link the whole runtime");
 }
 
 Status check_stored_tensors(const StoragePlan&, std::span<const uint8_t>) { return {}; }  // called behind hash_weights alone
 
 Result<Array<Digest>> hash_weights(const Weights&) {
-  return error(Code::InvalidParams, "the values of a .tfw file cannot be hashed, as verify all asks: this small runtime does not")
+  return error(Code::InvalidParams, "verify all asks to hash the .tfw file, which this small runtime does not")
       .with_remedy("embed the weights, which it hashes, or link the whole runtime");
 }
 

@@ -70,7 +70,7 @@ Status GraphExecutor::make_slots(const flatbuffers::Vector<flatbuffers::Offset<a
   for (uint32_t i = 0; i < values.size(); ++i) {
     slots[i].value = values.Get(i);
     if (!value_bytes(*values.Get(i), &slots[i].bytes)) {
-      return error(Code::OpenShape, "the shape of '%s' is open, the graph executor wants fixed ones", values.Get(i)->name()->c_str());
+      return error(Code::OpenShape, "the shape of '%s' is open, the graph executor wants it fixed", values.Get(i)->name()->c_str());
     }
   }
   return {};
@@ -196,28 +196,27 @@ std::span<uint8_t> GraphExecutor::fill_input(size_t index) {
   return {slot.own, static_cast<size_t>(slot.bytes)};
 }
 
-// A run writes outputs before it has read all inputs.
-Status GraphExecutor::check_apart(const Slot& slot, const TensorSpec& spec, const uint8_t* data) const {
-  const bool is_output = &slot >= outputs_.data() && &slot < outputs_.data() + outputs_.size();
-  for (const std::span<const Slot> others : {std::span<const Slot>(outputs_), is_output ? std::span<const Slot>(inputs_) : std::span<const Slot>()}) {
-    for (const Slot& other : others) {
+// A run writes outputs before it has read all inputs; these may share memory among themselves.
+Status GraphExecutor::check_apart(const Slot& slot, const TensorSpec& spec, const uint8_t* data, bool is_output) const {
+  for (const auto slots : {outputs_, inputs_}) {
+    for (const Slot& other : slots) {
       if (&other == &slot || data >= other.data() + other.bytes || other.data() >= data + slot.bytes) continue;
       return error(Code::InvalidArgument, "%s '%s' would share memory with '%s'", spec.role, spec.name, other.value->name()->c_str());
     }
+    if (!is_output) break;
   }
   return {};
 }
 
-Status GraphExecutor::bind(Slot& slot, const TensorSpec& spec, const DLTensor& tensor) {
+Status GraphExecutor::bind(Slot& slot, const TensorSpec& spec, const DLTensor& tensor, bool is_output) {
   TIFFIN_TRY(check_tensor(tensor, spec));
   auto* data = const_cast<uint8_t*>(first_byte(tensor));
-  if (!is_compact(tensor)) return error(Code::InvalidArgument, "%s '%s' is not compact, binding without a copy wants that", spec.role, spec.name);
+  if (!is_compact(tensor)) return error(Code::InvalidArgument, "%s '%s' is not compact, as binding wants", spec.role, spec.name);
   if (slot.bytes != 0 && reinterpret_cast<uintptr_t>(data) % TIFFIN_BUFFER_ALIGNMENT != 0) {
-    return error(Code::InvalidArgument, "%s '%s' is aligned to %u bytes, binding without a copy wants %d", spec.role, spec.name,
-                 1u << __builtin_ctzll(reinterpret_cast<uintptr_t>(data)), TIFFIN_BUFFER_ALIGNMENT)
-        .with_remedy("align the memory to %d bytes, or set the input, which copies it", TIFFIN_BUFFER_ALIGNMENT);
+    return error(Code::InvalidArgument, "%s '%s' is aligned to %u bytes, binding wants %d", spec.role, spec.name,
+                 1u << __builtin_ctzll(reinterpret_cast<uintptr_t>(data)), TIFFIN_BUFFER_ALIGNMENT);
   }
-  TIFFIN_TRY(check_apart(slot, spec, data));
+  TIFFIN_TRY(check_apart(slot, spec, data, is_output));
   uint8_t* const bound = slot.bytes == 0 ? nullptr : data;  // an empty tensor may have no memory at all
   is_resolved_ = is_resolved_ && slot.bound == bound;
   slot.bound = bound;
@@ -225,9 +224,9 @@ Status GraphExecutor::bind(Slot& slot, const TensorSpec& spec, const DLTensor& t
   return {};
 }
 
-Status GraphExecutor::bind_input(size_t index, const DLTensor& tensor) { return bind(inputs_[index], input_spec(index), tensor); }
+Status GraphExecutor::bind_input(size_t index, const DLTensor& tensor) { return bind(inputs_[index], input_spec(index), tensor, false); }
 
-Status GraphExecutor::bind_output(size_t index, const DLTensor& tensor) { return bind(outputs_[index], output_spec(index), tensor); }
+Status GraphExecutor::bind_output(size_t index, const DLTensor& tensor) { return bind(outputs_[index], output_spec(index), tensor, true); }
 
 void GraphExecutor::set_parameters(Ref<ParameterSet> parameters) {
   own_parameters_ = std::move(parameters);
@@ -239,10 +238,12 @@ Status GraphExecutor::load_parameters(params::ParamFile&& file, const params::Bi
   params::BindOptions joined = module_->bind_options();
   joined.new_weights = options.new_weights;
   joined.verify_values = joined.verify_values || options.verify_values;
-  LoadReport report = report_;
-  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_file(module_->artifact(), std::move(file), joined, report));
-  report.add_phase("load_params", now_ns() - start);
-  return take(std::move(set), report);
+  const uint64_t repacked = report_.repacked_bytes;
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_file(module_->artifact(), std::move(file), joined, report_));
+  TIFFIN_TRY(module_->check_report(report_, repacked));
+  report_.add_phase("load_params", now_ns() - start);
+  set_parameters(std::move(set));
+  return {};
 }
 
 Status GraphExecutor::set_parameters(const params::ParamSource& source, const params::BindOptions& options) {
@@ -250,15 +251,10 @@ Status GraphExecutor::set_parameters(const params::ParamSource& source, const pa
   const Ref<ParameterSet> base = parameters();
   params::BindOptions joined = module_->bind_options();
   joined.new_weights = options.new_weights;
-  LoadReport report = report_;
-  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_source(module_->artifact(), source, base.get(), joined, report));
-  report.add_phase("set_params", now_ns() - start);
-  return take(std::move(set), report);
-}
-
-Status GraphExecutor::take(Ref<ParameterSet> set, const LoadReport& report) {
-  TIFFIN_TRY(module_->check_report(report));
-  report_ = report;
+  const uint64_t repacked = report_.repacked_bytes;
+  TIFFIN_ASSIGN_OR_RETURN(Ref<ParameterSet> set, ParameterSet::from_source(module_->artifact(), source, base.get(), joined, report_));
+  TIFFIN_TRY(module_->check_report(report_, repacked));
+  report_.add_phase("set_params", now_ns() - start);
   set_parameters(std::move(set));
   return {};
 }
@@ -286,7 +282,7 @@ Status GraphExecutor::check_ready(const ParameterSet* parameters) const {
 Status GraphExecutor::kernel_failed(const Step& step, int32_t status) const {
   const char* label = step.table->label()->c_str();
   if (status == TIFFIN_KERNEL_INDEX_OUT_OF_RANGE) {
-    return error(Code::IndexOutOfRange, "an index that '%s' reads lies outside the axis that it indexes", label);
+    return error(Code::IndexOutOfRange, "an index that '%s' reads is outside its axis", label);
   }
   if (status < 0) return error(Code::NotAnArtifact, "the artifact is damaged: the kernel of '%s' leaves its buffers or does not end", label);
   return error(Code::Internal, "the kernel of '%s' gives status %d", label, status);

@@ -119,9 +119,8 @@ class GraphExecutor {
   Status allocate_memory(int threads);
   Status make_steps();
   Result<size_t> find(std::span<const Slot> slots, const char* role, Code code, std::string_view name) const;
-  Status check_apart(const Slot& slot, const TensorSpec& spec, const uint8_t* data) const;
-  Status take(Ref<ParameterSet> set, const LoadReport& report);
-  Status bind(Slot& slot, const TensorSpec& spec, const DLTensor& tensor);
+  Status check_apart(const Slot& slot, const TensorSpec& spec, const uint8_t* data, bool is_output) const;
+  Status bind(Slot& slot, const TensorSpec& spec, const DLTensor& tensor, bool is_output);
   Status check_ready(const ParameterSet* parameters) const;
   void resolve_buffers(const ParameterSet& parameters);
   uint8_t* address_of(const abi::Buffer& buffer, const ParameterSet& parameters) const;

@@ -125,12 +125,12 @@ Status Module::prepare(const LoadOptions& options) {
     sets_.publish(first);
   }
   report_.add_phase("parameters", now_ns() - mapped);
-  return check_report(report_);
+  return report_.fallback_count > 0 ? check_report(report_, UINT64_MAX) : Status();
 }
 
-Status Module::check_report(const LoadReport& report) const {
-  if (!is_strict_ || report.fallback_count == 0) return {};
-  return error(Code::Strict, "'%s': %s", artifact_.container().source().name(), report.fallback_texts[0]);
+Status Module::check_report(const LoadReport& report, uint64_t repacked_before) const {
+  if (!is_strict_ || report.repacked_bytes == repacked_before) return {};
+  return error(Code::Strict, "%s", report.fallback_texts[0]);
 }
 
 Result<Ref<Module>> Module::load(Source&& source, const LoadOptions& options) {

@@ -45,8 +45,8 @@ class Module : public Counted {
   const LoadReport& report() const { return report_; }
   // How parameters are bound to it, as it was loaded: with every value hashed, into private memory.
   params::BindOptions bind_options() const { return bind_options_; }
-  // Strict for a report with a fallback, when it was loaded so.
-  Status check_report(const LoadReport& report) const;
+  // Strict, when it was loaded so, for a report whose repacked bytes became more: parameters of a strict module follow the storage plan.
+  Status check_report(const LoadReport& report, uint64_t repacked_before) const;
 
   // MissingFunction with the names there are.
   Result<const abi::Entry*> find_entry(std::string_view name) const;

@@ -36,7 +36,7 @@ void StagedParameters::destroy(StagedParameters* staged) {
 }
 
 Status StagedParameters::take(Result<Ref<ParameterSet>> set) {
-  TIFFIN_TRY(module_->check_report(report_));
+  TIFFIN_TRY(module_->check_report(report_, 0));
   if (set.has_value()) {
     set_ = std::move(set).value();
     if (!set_->is_private()) TIFFIN_TRY(populate_pages(set_->data()));

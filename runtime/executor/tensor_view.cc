@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/executor/tensor_view.h"
 
-#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -37,10 +36,7 @@ bool has_elements(std::span<const int64_t> shape) {
   return true;
 }
 
-// Of a rank that no tensor here has, as much as tells that.
-std::span<const int64_t> shape_of(const DLTensor& tensor) {
-  return {tensor.shape, std::min<size_t>(static_cast<size_t>(tensor.ndim), TIFFIN_MAX_RANK + 1)};
-}
+std::span<const int64_t> shape_of(const DLTensor& tensor) { return {tensor.shape, static_cast<size_t>(tensor.ndim)}; }
 
 const char* name_of(DType dtype) { return dtype_name(dtype).data(); }  // names are string literals
 
@@ -79,12 +75,7 @@ Status check_tensor(const DLTensor& tensor, const TensorSpec& spec) {
   if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr)) {
     return error(Code::InvalidArgument, "%s '%s' has rank %d and %s shape", spec.role, spec.name, tensor.ndim, tensor.shape == nullptr ? "no" : "a");
   }
-  const DType dtype = from_dlpack(tensor.dtype);
-  if (dtype == DType::Undefined) {
-    return error(Code::TypeMismatch, "%s '%s' has DLPack's type (%d, %d, %d), expected is %s", spec.role, spec.name, tensor.dtype.code,
-                 tensor.dtype.bits, tensor.dtype.lanes, name_of(spec.dtype));
-  }
-  TIFFIN_TRY(check_type(dtype, shape_of(tensor), spec));
+  TIFFIN_TRY(check_type(from_dlpack(tensor.dtype), shape_of(tensor), spec));
   if (tensor.data == nullptr && has_elements(shape_of(tensor))) return error(Code::InvalidArgument, "%s '%s' has no data", spec.role, spec.name);
   return {};
 }
