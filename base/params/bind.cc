@@ -160,28 +160,22 @@ const Weights* weights_of_plan(const StoragePlan& plan, const ParamFile& file) {
   return file.weights() != nullptr && file.weights()->plan().digest() == plan.digest() ? file.weights() : nullptr;
 }
 
-// The values are at least those that the file says.
-Status check_own_digests(const Weights& weights, std::span<const Digest> actual) {
-  for (size_t i = 0; i < actual.size(); ++i) {
-    if (actual[i] == weights.digests()[i]) continue;
-    Text name;
-    name.add_quoted(weights.plan().parameters()[i].name);
-    return error(Code::DigestMismatch, "the digest of parameter %s is %.16s…, the file states %.16s…", name.c_str(), to_text(actual[i]).text,
-                 to_text(weights.digests()[i]).text);
-  }
-  return {};
-}
-
-// Weights of any plan are what they state, where that is not just believed.
+// Weights of any plan, where their values must be what they state.
 Status check_file_values(const ParamFile& file, const BindOptions& options) {
-  if (!options.verify_values || file.weights() == nullptr) return {};
+  if (!options.verify_values || !options.new_weights || file.weights() == nullptr) return {};
   TIFFIN_ASSIGN_OR_RETURN(const Array<Digest> actual, hash_weights(*file.weights()));
-  return check_own_digests(*file.weights(), actual.span());
+  return check_own_values(*file.weights(), actual.span());
 }
 
-// By the digests that they state.
 Status check_weights_of_plan(const StoragePlan& plan, std::span<const Digest> digests, const Weights& weights, const BindOptions& options) {
   TIFFIN_TRY(check_digest_count(plan, digests));
+  std::span<const Digest> actual = weights.digests();
+  Array<Digest> hashed;
+  const bool is_hashed = options.verify_values && !options.new_weights;  // new ones are compared with what the file states already
+  if (is_hashed) {
+    TIFFIN_ASSIGN_OR_RETURN(hashed, hash_weights(weights));
+    actual = hashed.span();
+  }
   if (options.out_digests != nullptr) {
     options.out_digests->clear();
     if (!options.out_digests->append(weights.digests())) return no_memory(plan.parameter_count());
@@ -189,10 +183,10 @@ Status check_weights_of_plan(const StoragePlan& plan, std::span<const Digest> di
   Findings findings;
   for (size_t i = 0; i < plan.parameter_count(); ++i) {
     const ParamEntry& wanted = plan.parameters()[i];
-    const Digest& actual = weights.digests()[i];
-    if (actual != digests[i] && (wanted.is_frozen || !options.new_weights)) report_value(wanted, actual, digests[i], findings);
+    if (actual[i] != digests[i] && (wanted.is_frozen || !options.new_weights)) report_value(wanted, actual[i], digests[i], findings);
   }
-  return findings.to_status(false);
+  TIFFIN_TRY(findings.to_status(false));
+  return is_hashed ? check_own_values(weights, actual) : Status();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/params/plan_bounds.h"
 #include "base/params/safetensors.h"
 #include "base/params/tvm_params.h"
+#include "base/text.h"
 
 namespace tiffin::params {
 namespace {
@@ -89,9 +90,18 @@ Status check_stored_tensors(const StoragePlan& plan, std::span<const uint8_t> da
 
 Result<Array<Digest>> hash_weights(const Weights& weights) {
   TIFFIN_ASSIGN_OR_RETURN(const SourceReader reader, SourceReader::create(weights.plan(), weights.source()));
-  TIFFIN_ASSIGN_OR_RETURN(Array<Digest> digests, parameter_digests(weights.plan(), reader.reader()));
-  TIFFIN_TRY(check_stored_tensors(weights.plan(), weights.data()));
-  return digests;
+  return parameter_digests(weights.plan(), reader.reader());
+}
+
+Status check_own_values(const Weights& weights, std::span<const Digest> actual) {
+  for (size_t i = 0; i < actual.size(); ++i) {
+    if (actual[i] == weights.digests()[i]) continue;
+    Text name;
+    name.add_quoted(weights.plan().parameters()[i].name);
+    return error(Code::DigestMismatch, "the digest of parameter %s is %.16s…, the file states %.16s…", name.c_str(), to_text(actual[i]).text,
+                 to_text(weights.digests()[i]).text);
+  }
+  return check_stored_tensors(weights.plan(), weights.data());
 }
 
 }  // namespace tiffin::params

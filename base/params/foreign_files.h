@@ -24,7 +24,10 @@ Result<BoundWeights> bind_foreign_file(const StoragePlan& plan, std::span<const 
 // holds a parameter a second time, so that the digests of parameters do not cover it. Makes one such tensor at a time.
 Status check_stored_tensors(const StoragePlan& plan, std::span<const uint8_t> data);
 
-// The digests that the values of weights really have, in the order of their plan. Errors of check_stored_tensors.
+// The digests that the values of weights really have, in the order of their plan.
 Result<Array<Digest>> hash_weights(const Weights& weights);
+
+// DigestMismatch where the weights do not have the values that they state; `actual` are their hashed digests.
+Status check_own_values(const Weights& weights, std::span<const Digest> actual);
 
 }  // namespace tiffin::params

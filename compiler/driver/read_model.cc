@@ -27,6 +27,19 @@ bool is_text(std::string_view text) {
   return text.starts_with(kWord) && text.size() > kWord.size() && kBlanks.find(text[kWord.size()]) != std::string_view::npos;
 }
 
+// "'n' of 'x', 'm' of 'x'"
+std::string open_dims(const graph::Graph& graph) {
+  std::string list;
+  for (const graph::ValueId id : graph.inputs()) {
+    const graph::Value& input = graph.value(id);
+    for (const graph::Dim& dim : input.type.shape.value_or(graph::Shape{})) {
+      if (!dim.is_static()) list += (list.empty() ? "'" : ", '") + dim.symbol_name() + "' of '" + input.name + "'";
+    }
+    if (!input.type.has_rank()) list += (list.empty() ? "" : ", ") + std::string("the rank of '") + input.name + "'";
+  }
+  return list;
+}
+
 Result<import::ImportedModel> parse_model(const std::string& path, const std::string& text, const import::ImportOptions& options) {
   if (!options.dims.empty() || !options.input_shapes.empty()) {
     return error(Code::InvalidArgument,
@@ -39,7 +52,8 @@ Result<import::ImportedModel> parse_model(const std::string& path, const std::st
   TIFFIN_TRY(ops::infer_declared_types(*graph));
   const Status closed = import::check_open_dims(*graph);
   if (closed.code() == Code::OpenShape) {
-    return error(Code::OpenShape, "'%s' leaves dimensions of its inputs open, which have to be numbers in a graph as text", path.c_str())
+    return error(Code::OpenShape, "'%s' leaves dimensions of its inputs open, which have to be numbers in a graph as text: %s", path.c_str(),
+                 open_dims(*graph).c_str())
         .with_remedy("write the sizes into the text");
   }
   if (!closed.is_ok()) return closed.clone();

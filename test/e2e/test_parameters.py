@@ -4,8 +4,9 @@ import shutil
 import subprocess
 
 import numpy as np
+import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 from safetensors.numpy import load_file, save_file
 
 from program import Case, execute, same_bits
@@ -114,3 +115,42 @@ def test_a_weightless_file_holds_no_weights(external, zoo):
         for key, array in zoo[name].parameters.items():
             if array.nbytes >= 256:
                 assert array.tobytes() not in thin.read_bytes(), f"{name}: {key} lies in the file"
+
+
+def test_weights_of_a_branch_that_is_taken_are_parameters(tiffin, tiffin_run, tmp_path):
+    """As every initializer; those of the other branch go with it."""
+    x, w, v = (np.arange(6, dtype=np.float32).reshape(2, 3) + i for i in range(3))
+    branches = [helper.make_graph([helper.make_node("Add", ["x", name], ["z"])], name, [], [helper.make_tensor_value_info("z", 1, [2, 3])],
+                                  [numpy_helper.from_array(array, name)]) for name, array in (("w", w), ("v", v))]
+    graph = helper.make_graph([helper.make_node("If", ["yes"], ["y"], then_branch=branches[0], else_branch=branches[1])], "g",
+                              [helper.make_tensor_value_info("x", 1, [2, 3])], [helper.make_tensor_value_info("y", 1, [2, 3])],
+                              [numpy_helper.from_array(np.bool_(True), "yes")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    tiffin.ok("compile", tmp_path / "m.onnx", "-o", tmp_path / "m.so", "--params-out", tmp_path / "w.safetensors", "--quiet")
+    stored = load_file(tmp_path / "w.safetensors")
+    assert "v" not in stored
+    np.testing.assert_array_equal(stored["w"], w)
+    np.save(tmp_path / "x.npy", x)
+    tiffin_run.ok("run", tmp_path / "m.so", "--params", tmp_path / "w.safetensors", "--input", f"x={tmp_path / 'x.npy'}", "--outputs", tmp_path / "out", "--quiet")
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "output_0.npy"), x + w)
+
+
+def test_stored_tensors_are_what_the_parameters_make_them(zoo, tiffin, tiffin_run, tmp_path):
+    """A folded scale is no parameter: where values are verified it is made again and compared."""
+    rng = np.random.default_rng(5)
+    weights = {"k": rng.standard_normal((4, 3, 3, 3)).astype(np.float32), **{name: rng.random(4).astype(np.float32) + 1 for name in ("s", "b", "m", "v")}}
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "k"], ["c"]), helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", 1, [1, 3, 8, 8])], [helper.make_tensor_value_info("y", 1, [1, 4, 6, 6])],
+                              [numpy_helper.from_array(array, name) for name, array in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    tiffin.ok("compile", tmp_path / "m.onnx", "-o", tmp_path / "m.so", "--params-out", tmp_path / "w.tfw", "--quiet")
+    scale = (weights["s"] / np.sqrt(weights["v"] + np.float32(1e-5))).astype(np.float32)
+    good = (tmp_path / "w.tfw").read_bytes()
+    at = good.find(scale[:1].tobytes())
+    assert at > 0, "the folded scale is stored"
+    (tmp_path / "bad.tfw").write_bytes(good[:at] + np.float32(1000).tobytes() + good[at + 4:])
+    run = ("--fill", "ones", "--quiet")
+    tiffin_run.ok("run", tmp_path / "m.so", "--params", tmp_path / "w.tfw", "--verify", "all", *run)
+    tiffin_run.fails("DigestMismatch", "run", tmp_path / "m.so", "--params", tmp_path / "bad.tfw", "--verify", "all", *run, mentions=("stored tensor",))
+    done = tiffin_run.run("verify", tmp_path / "m.so", "--params", tmp_path / "bad.tfw")
+    assert done.returncode == 1 and "stored tensor" in done.stdout + done.stderr

@@ -128,7 +128,7 @@ TEST(Bodies, CapturedValuesAreInputs) {
   EXPECT_EQ(graph.value(node.inputs[3]).name, "a");
   const auto& body = *std::get<std::shared_ptr<Graph>>(node.attributes.at("else_branch"));
   EXPECT_EQ(body.value(body.find_value("a")).kind, ValueKind::Outer);
-  EXPECT_EQ(body.value(body.find_value("c")).kind, ValueKind::Constant);
+  EXPECT_EQ(body.value(body.find_value("c")).kind, ValueKind::Parameter);
   const auto& other = *std::get<std::shared_ptr<Graph>>(node.attributes.at("then_branch"));
   EXPECT_EQ(to_string(other.value(other.find_value("w")).type), "float32[3]");
 }
