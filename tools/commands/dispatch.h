@@ -11,20 +11,13 @@
 
 namespace tiffin::tools {
 
-// A tensor given for an input: by its name, or for the N of an `input_N` file by its position, which is SIZE_MAX otherwise.
-struct GivenInput {
-  std::string_view name;
-  size_t position = 0;
-  DType dtype = DType::Undefined;
-  std::span<const int64_t> shape;
-};
-
 struct Arguments;
+struct GivenFile;
 
 // What a program that links the compiler adds: models are compiled in memory, ONNX's .pb tensors are read and written.
 struct Extensions {
-  // Compiles a model file into an artifact's bytes, aligned as those of tensors are; open dimensions come from the inputs given.
-  Status (*compile_model)(const Arguments& arguments, std::span<const GivenInput> inputs, HostTensor* out_artifact);
+  // Compiles a model file into an artifact's bytes, aligned as those of tensors are; open dimensions come from the files given, which are read then.
+  Status (*compile_model)(const Arguments& arguments, std::span<GivenFile> given, HostTensor* out_artifact);
   Result<HostTensor> (*read_pb)(const char* path);
   Status (*write_pb)(const char* path, std::string_view name, DType dtype, std::span<const int64_t> shape, const uint8_t* bytes);
 };

@@ -25,11 +25,6 @@ struct Listing {
   const char* name(size_t i) const { return text.data() + starts[i]; }
 };
 
-bool is_tensor_file(const char* name) {
-  const std::string_view text = name;
-  return text[0] != '.' && (text.ends_with(".npy") || text.ends_with(".pb")) && !text.starts_with("output_");
-}
-
 Result<Listing> list_folder(const char* folder) {
   Listing listing;
   DIR* stream = opendir(folder);
@@ -64,6 +59,7 @@ Status describe_file(const char* folder, const char* file, GivenFile* out) {
   const std::string_view text = file;
   const std::string_view stem(file, text.rfind('.'));
   out->position = position_of(stem);
+  out->is_output = is_output_name(stem);
   TIFFIN_TRY(copy_text(stem, &out->name));
   TIFFIN_ASSIGN_OR_RETURN(out->path, joined_path(folder, file));
   return {};
@@ -78,7 +74,11 @@ Result<HostTensor> read_tensor(const char* path, const Extensions* extensions) {
 
 }  // namespace
 
-Result<FixedList<GivenFile>> read_given_files(const Arguments& arguments, const Extensions* extensions) {
+bool is_tensor_file(std::string_view name) { return !name.starts_with('.') && (name.ends_with(".npy") || name.ends_with(".pb")); }
+
+bool is_output_name(std::string_view name) { return name.starts_with("output_"); }
+
+Result<FixedList<GivenFile>> find_given_files(const Arguments& arguments) {
   Listing listing;
   if (arguments.inputs != nullptr) {
     TIFFIN_ASSIGN_OR_RETURN(listing, list_folder(arguments.inputs));
@@ -93,15 +93,17 @@ Result<FixedList<GivenFile>> read_given_files(const Arguments& arguments, const 
     TIFFIN_TRY(copy_text(arguments.input_files[i].name, &file.name));
     TIFFIN_TRY(copy_text(arguments.input_files[i].file, &file.path));
   }
-  for (GivenFile& file : given) {
-    Result<HostTensor> tensor = read_tensor(file.path.data(), extensions);
-    if (tensor.has_value()) {
-      file.tensor = std::move(*tensor);
-    } else {
-      file.failure = tensor.take_error();
-    }
-  }
+  for (GivenFile& file : given) file.is_read = false;
   return given;
+}
+
+Status read_given(GivenFile& file, std::string_view input, const Extensions* extensions) {
+  if (file.is_read) return {};
+  Result<HostTensor> tensor = read_tensor(file.path.data(), extensions);
+  if (!tensor.has_value()) return tensor.take_error().with_context("input '%.*s'", static_cast<int>(input.size()), input.data());
+  file.tensor = std::move(*tensor);
+  file.is_read = true;
+  return {};
 }
 
 }  // namespace tiffin::tools

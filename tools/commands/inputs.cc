@@ -12,19 +12,17 @@
 namespace tiffin::tools {
 namespace {
 
-constexpr size_t kNone = SIZE_MAX;
-
 size_t find_wanted(std::string_view name, std::span<const WantedInput> wanted) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].name == name) return i;
   }
-  return kNone;
+  return kNoFile;
 }
 
-// The input that a file is for: by position first, because the files of a folder are numbered.
+// The input that a file is for: by name first, because exporters call inputs input_1 as well, and then the number is no position.
 size_t slot_of(const GivenFile& file, std::span<const WantedInput> wanted) {
-  if (file.position < wanted.size()) return file.position;
-  return find_wanted(file.input_name(), wanted);
+  const size_t named = find_wanted(file.input_name(), wanted);
+  return named == kNoFile && file.position < wanted.size() ? file.position : named;
 }
 
 void add_names(Text& text, std::span<const WantedInput> wanted) {
@@ -68,28 +66,11 @@ Status check_type(const HostTensor& tensor, const WantedInput& wanted) {
                type_text(wanted.dtype, wanted.shape).text);
 }
 
-// Which file serves each input; kNone where none does.
-Status assign_files(FixedList<GivenFile>& given, std::span<const WantedInput> wanted, Array<size_t>* out_files) {
-  if (!out_files->resize(wanted.size())) return out_of_memory();
-  std::fill(out_files->begin(), out_files->end(), kNone);
-  for (size_t i = 0; i < given.size(); ++i) {
-    const size_t slot = slot_of(given[i], wanted);
-    if (slot == kNone) return unknown_input(given[i], wanted);
-    size_t& file = (*out_files)[slot];
-    if (file != kNone && given[file].is_option == given[i].is_option) {
-      return error(Code::InvalidArgument, "input '%.*s' is given twice, by '%s' and '%s'", static_cast<int>(wanted[slot].name.size()),
-                   wanted[slot].name.data(), given[file].path.data(), given[i].path.data());
-    }
-    file = i;  // options come last
-  }
-  return {};
-}
-
 Status check_all_set(std::span<const size_t> files, std::span<const WantedInput> wanted) {
   Text text, keys;
   size_t missing = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (files[i] != kNone) continue;
+    if (files[i] != kNoFile) continue;
     if (missing++ > 0) text.add(", ");
     text.add_quoted(wanted[i].name);
     text.add(" (");
@@ -118,24 +99,41 @@ std::string_view nearest_name(std::string_view name, std::span<const WantedInput
   return best;
 }
 
-Result<FixedList<HostTensor>> match_inputs(FixedList<GivenFile> given, std::span<const WantedInput> wanted, const Arguments& arguments) {
-  const Fill& fill = arguments.values.fill;
+Result<Array<size_t>> assign_files(std::span<const GivenFile> given, std::span<const WantedInput> wanted) {
   Array<size_t> files;
-  TIFFIN_TRY(assign_files(given, wanted, &files));
+  if (!files.resize(wanted.size())) return out_of_memory();
+  std::fill(files.begin(), files.end(), kNoFile);
+  for (size_t i = 0; i < given.size(); ++i) {
+    const size_t slot = slot_of(given[i], wanted);
+    if (slot == kNoFile && given[i].is_output) continue;
+    if (slot == kNoFile) return unknown_input(given[i], wanted);
+    size_t& file = files[slot];
+    if (file != kNoFile && given[file].is_option == given[i].is_option) {
+      return error(Code::InvalidArgument, "input '%.*s' is given twice, by '%s' and '%s'", static_cast<int>(wanted[slot].name.size()),
+                   wanted[slot].name.data(), given[file].path.data(), given[i].path.data())
+          .with_remedy("keep one of them; input_N.npy is the input of that name, or the one of number N, from 0 on, where none has that name");
+    }
+    file = i;  // options come last
+  }
+  return files;
+}
+
+Result<FixedList<HostTensor>> match_inputs(std::span<GivenFile> given, std::span<const WantedInput> wanted, const Arguments& arguments,
+                                           const Extensions* extensions) {
+  const Fill& fill = arguments.values.fill;
+  TIFFIN_ASSIGN_OR_RETURN(const Array<size_t> files, assign_files(given, wanted));
   if (fill.kind == FillKind::None) TIFFIN_TRY(check_all_set(files.span(), wanted));
   FixedList<HostTensor> tensors;
   TIFFIN_TRY(tensors.create(wanted.size()));
   RandomStream stream{fill.seed};
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (files[i] == kNone) {
+    if (files[i] == kNoFile) {
       TIFFIN_ASSIGN_OR_RETURN(tensors[i], HostTensor::create(wanted[i].dtype, wanted[i].shape));
       TIFFIN_TRY(fill_tensor(fill, stream, tensors[i]));
       continue;
     }
     GivenFile& file = given[files[i]];
-    if (!file.failure.is_ok()) {
-      return std::move(file.failure).with_context("input '%.*s'", static_cast<int>(wanted[i].name.size()), wanted[i].name.data());
-    }
+    TIFFIN_TRY(read_given(file, wanted[i].name, extensions));
     TIFFIN_ASSIGN_OR_RETURN(tensors[i], adopt_raw(std::move(file.tensor), wanted[i].dtype));
     TIFFIN_TRY(check_type(tensors[i], wanted[i]));
   }

@@ -27,9 +27,9 @@ class Inputs : public ::testing::Test {
     ASSERT_TRUE(write_npy((folder_ + "/" + name).c_str(), dtype, shape, tensor.bytes()).is_ok());
   }
   Result<FixedList<HostTensor>> match() {
-    Result<FixedList<GivenFile>> given = read_given_files(arguments_, nullptr);
+    Result<FixedList<GivenFile>> given = find_given_files(arguments_);
     if (!given.has_value()) return given.take_error();
-    return match_inputs(std::move(*given), wanted_, arguments_);
+    return match_inputs({given->begin(), given->size()}, wanted_, arguments_, nullptr);
   }
   Status failure() {
     Result<FixedList<HostTensor>> tensors = match();
@@ -95,6 +95,37 @@ TEST_F(Inputs, RefusesTwoFilesForOneInput) {
   save("input_0.npy", {1, 2});
   save("data.npy", {1, 2});
   EXPECT_EQ(failure().code(), Code::InvalidArgument);
+}
+
+TEST_F(Inputs, TakesAnExactNameBeforeAPosition) {
+  wanted_ = {{"input_1", DType::Float32, shape_}, {"input_0", DType::Float32, shape_}};
+  save("input_0.npy", {1, 2}, DType::Float32, 10);
+  save("input_1.npy", {1, 2}, DType::Float32, 11);
+  const auto tensors = match();
+  ASSERT_TRUE(tensors.has_value()) << tensors.error().message();
+  EXPECT_EQ((*tensors)[0].bytes()[0], 11);
+  EXPECT_EQ((*tensors)[1].bytes()[0], 10);
+}
+
+TEST_F(Inputs, TakesNumbersThatNoInputHasAsPositions) {
+  wanted_ = {{"input_1", DType::Float32, shape_}, {"input_2", DType::Float32, shape_}};
+  save("input_0.npy", {1, 2});
+  EXPECT_EQ(failure().code(), Code::UnsetInput);
+  save("input_2.npy", {1, 2});
+  EXPECT_EQ(failure().code(), Code::Ok);
+  save("input_1.npy", {1, 2});
+  const Status status = failure();
+  EXPECT_EQ(status.code(), Code::InvalidArgument);
+  EXPECT_NE(std::string(status.message()).find("'input_1' is given twice"), std::string::npos) << status.message();
+}
+
+TEST_F(Inputs, TakesAnOutputFileThatHasTheNameOfAnInput) {
+  wanted_ = {{"output_mask", DType::Float32, shape_}};
+  save("output_mask.npy", {1, 2}, DType::Float32, 7);
+  save("output_0.npy", {9});
+  const auto tensors = match();
+  ASSERT_TRUE(tensors.has_value()) << tensors.error().message();
+  EXPECT_EQ((*tensors)[0].bytes()[0], 7);
 }
 
 TEST_F(Inputs, TellsWhichInputCannotBeRead) {

@@ -26,16 +26,6 @@ Status check_device(const char* device) {
   return error(Code::DeviceUnavailable, "device '%s' is not available, 'cpu' is", device);
 }
 
-Status compile_model(const Arguments& arguments, const Extensions& extensions, const FixedList<GivenFile>& given, HostTensor* out) {
-  FixedList<GivenInput> inputs;
-  TIFFIN_TRY(inputs.create(given.size()));
-  size_t count = 0;
-  for (const GivenFile& file : given) {
-    if (file.failure.is_ok()) inputs[count++] = {file.input_name(), file.position, file.tensor.dtype(), file.tensor.shape()};
-  }
-  return extensions.compile_model(arguments, {inputs.begin(), count}, out);
-}
-
 // The entry asked for; without --entry "default", or the only one.
 std::string_view entry_name(const runtime::Module& module, const char* asked) {
   if (asked != nullptr) return asked;
@@ -55,9 +45,7 @@ Status Session::load(const Arguments& arguments, const Extensions* extensions) {
   const runtime::SignatureDemand signature{keys.has_value() ? &*keys : nullptr, arguments.values.min_release};
   const runtime::LoadOptions options{arguments.values.verify, arguments.copy, arguments.strict, arguments.values.trust, signature};
   if (extensions != nullptr && is_model(arguments.file)) {
-    TIFFIN_ASSIGN_OR_RETURN(given_, read_given_files(arguments, extensions));
-    has_read_files_ = true;
-    TIFFIN_TRY(compile_model(arguments, *extensions, given_, &compiled_));
+    TIFFIN_TRY(extensions->compile_model(arguments, {given_.begin(), given_.size()}, &compiled_));
   }
   const bool shapes_compilation = arguments.opt_level != nullptr || arguments.dims.size() + arguments.input_shapes.size() > 0;
   if (shapes_compilation && compiled_.size_bytes() == 0) {
@@ -98,10 +86,8 @@ Status Session::set_inputs(const Arguments& arguments, const Extensions* extensi
     const runtime::TensorSpec spec = executor_->input_spec(i);
     wanted[i] = {spec.name, spec.dtype, spec.shape};
   }
-  if (!has_read_files_) {
-    TIFFIN_ASSIGN_OR_RETURN(given_, read_given_files(arguments, extensions));
-  }
-  TIFFIN_ASSIGN_OR_RETURN(const FixedList<HostTensor> tensors, match_inputs(std::move(given_), {wanted.begin(), wanted.size()}, arguments));
+  TIFFIN_ASSIGN_OR_RETURN(const FixedList<HostTensor> tensors,
+                          match_inputs({given_.begin(), given_.size()}, {wanted.begin(), wanted.size()}, arguments, extensions));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto buffer = executor_->fill_input(i);
     if (buffer.size() != tensors[i].size_bytes()) return error(Code::Internal, "input %zu has another size than its type", i);
@@ -115,6 +101,7 @@ Status Session::open(const Arguments& arguments, const Extensions* extensions) {
     return error(Code::InvalidArgument, "--format pb is not known to this program, npy is").with_remedy("use 'tiffin', which writes .pb too");
   }
   TIFFIN_TRY(check_device(arguments.device));
+  TIFFIN_ASSIGN_OR_RETURN(given_, find_given_files(arguments));
   TIFFIN_TRY(load(arguments, extensions));
   TIFFIN_TRY(bind(arguments));
   return set_inputs(arguments, extensions);

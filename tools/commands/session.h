@@ -30,7 +30,6 @@ class Session {
   Status set_inputs(const Arguments& arguments, const Extensions* extensions);
 
   FixedList<GivenFile> given_;
-  bool has_read_files_ = false;
   HostTensor compiled_;  // a model's artifact, which the module reads in place
   runtime::Ref<runtime::Module> module_;
   runtime::GraphExecutor* executor_ = nullptr;

@@ -12,25 +12,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool holds_tensors(const fs::path& folder) {
+bool has_input(const graph::Graph& graph, const std::string& name) {
+  return std::ranges::any_of(graph.inputs(), [&](graph::ValueId input) { return graph.value(input).name == name; });
+}
+
+bool holds_inputs(const fs::path& folder, const graph::Graph& graph) {
   std::error_code failed;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
     const fs::path name = entry.path().filename();
-    const bool is_tensor = name.extension() == ".npy" || name.extension() == ".pb";
-    if (is_tensor && !name.string().starts_with("output_") && name.string()[0] != '.') return true;
+    if (is_tensor_file(name.string()) && (!is_output_name(name.string()) || has_input(graph, name.stem().string()))) return true;
   }
   return false;
 }
 
 // The folder itself, or its sub-folders in order.
-Result<std::vector<std::string>> case_folders(const std::string& folder) {
+Result<std::vector<std::string>> case_folders(const std::string& folder, const graph::Graph& graph) {
   std::error_code failed;
   fs::directory_iterator entries(folder, failed);
   if (failed) return error(Code::Io, "cannot read the folder '%s': %s", folder.c_str(), failed.message().c_str());
-  if (holds_tensors(folder)) return std::vector<std::string>{folder};
+  if (holds_inputs(folder, graph)) return std::vector<std::string>{folder};
   std::vector<std::string> folders;
   for (const fs::directory_entry& entry : entries) {
-    if (entry.is_directory(failed) && holds_tensors(entry.path())) folders.push_back(entry.path().string());
+    if (entry.is_directory(failed) && holds_inputs(entry.path(), graph)) folders.push_back(entry.path().string());
   }
   std::sort(folders.begin(), folders.end());
   if (!folders.empty()) return folders;
@@ -41,7 +44,7 @@ Result<std::vector<std::string>> case_folders(const std::string& folder) {
 Result<std::vector<graph::Tensor>> read_case(const std::string& folder, const graph::Graph& graph) {
   Arguments arguments;
   arguments.inputs = folder.c_str();
-  TIFFIN_ASSIGN_OR_RETURN(FixedList<GivenFile> given, read_given_files(arguments, &compiler_extensions()));
+  TIFFIN_ASSIGN_OR_RETURN(FixedList<GivenFile> given, find_given_files(arguments));
   return golden_case(std::move(given), graph);
 }
 
@@ -55,7 +58,8 @@ Result<std::vector<graph::Tensor>> golden_case(FixedList<GivenFile> given, const
     const graph::Value& value = graph.value(graph.inputs()[i]);
     wanted.push_back({value.name, value.type.dtype, shapes[i]});
   }
-  TIFFIN_ASSIGN_OR_RETURN(const FixedList<HostTensor> tensors, match_inputs(std::move(given), wanted, Arguments()));
+  TIFFIN_ASSIGN_OR_RETURN(const FixedList<HostTensor> tensors,
+                          match_inputs({given.begin(), given.size()}, wanted, Arguments(), &compiler_extensions()));
   std::vector<graph::Tensor> inputs;
   for (const HostTensor& tensor : tensors) {
     inputs.emplace_back(tensor.dtype(), std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end()),
@@ -65,7 +69,7 @@ Result<std::vector<graph::Tensor>> golden_case(FixedList<GivenFile> given, const
 }
 
 Result<std::vector<std::vector<graph::Tensor>>> read_golden_inputs(const std::string& folder, const graph::Graph& graph) {
-  TIFFIN_ASSIGN_OR_RETURN(const std::vector<std::string> folders, case_folders(folder));
+  TIFFIN_ASSIGN_OR_RETURN(const std::vector<std::string> folders, case_folders(folder, graph));
   std::vector<std::vector<graph::Tensor>> cases;
   for (const std::string& one : folders) {
     TIFFIN_ASSIGN_OR_RETURN(std::vector<graph::Tensor> inputs, read_case(one, graph));

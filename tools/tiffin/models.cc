@@ -7,43 +7,40 @@
 #include "compiler/import/onnx/import_onnx.h"
 #include "compiler/import/onnx/tensor_proto.h"
 #include "tools/commands/arguments.h"
+#include "tools/commands/inputs.h"
 #include "tools/tiffin/compile_options.h"
 #include "tools/tiffin/subcommands.h"
 
 namespace tiffin::tools {
 namespace {
 
-// The last one counts: --input goes before --inputs.
-const GivenInput* find_given(std::span<const GivenInput> inputs, const std::string& name, size_t position) {
-  const GivenInput* found = nullptr;
-  for (const GivenInput& input : inputs) {
-    if (input.position == position || input.name == name) found = &input;
-  }
-  return found;
-}
-
-// The shapes of the tensors given, for inputs that the model leaves open.
-Status take_shapes(const std::string& path, std::span<const GivenInput> inputs, driver::CompileOptions* options) {
+// The shapes of the tensors given, for inputs that the model leaves open. A file that is for none of its inputs is told here: that the model's
+// shapes are open comes of it.
+Status take_shapes(const std::string& path, std::span<GivenFile> given, driver::CompileOptions* options) {
   TIFFIN_ASSIGN_OR_RETURN(const import::ImportedModel model, import::import_onnx(path, {}));
   const std::vector<graph::ValueId>& ids = model.graph.inputs();
+  std::vector<WantedInput> wanted;
+  for (const graph::ValueId id : ids) wanted.push_back({.name = model.graph.value(id).name});
+  TIFFIN_ASSIGN_OR_RETURN(const Array<size_t> files, assign_files(given, wanted));
   for (size_t position = 0; position < ids.size(); ++position) {
     const graph::Value& value = model.graph.value(ids[position]);
-    const GivenInput* given = find_given(inputs, value.name, position);
-    if (value.type.has_static_shape() || given == nullptr || options->input_shapes.contains(value.name)) continue;
-    options->input_shapes[value.name] = {given->shape.begin(), given->shape.end()};
+    if (value.type.has_static_shape() || files[position] == kNoFile || options->input_shapes.contains(value.name)) continue;
+    GivenFile& file = given[files[position]];
+    TIFFIN_TRY(read_given(file, value.name, &compiler_extensions()));
+    options->input_shapes[value.name] = {file.tensor.shape().begin(), file.tensor.shape().end()};
   }
   return {};
 }
 
-Status compile_in_memory(const Arguments& arguments, std::span<const GivenInput> inputs, HostTensor* out_artifact) {
+Status compile_in_memory(const Arguments& arguments, std::span<GivenFile> given, HostTensor* out_artifact) {
   driver::CompileOptions options;
   options.opt_level = arguments.values.opt_level;
   for (const char* word : arguments.dims) TIFFIN_TRY(add_dim(word, &options));
   for (const char* word : arguments.input_shapes) TIFFIN_TRY(add_input_shape(word, &options));
   if (arguments.entry != nullptr) options.entry = arguments.entry;
   Result<driver::CompiledModule> module = driver::compile_onnx(arguments.file, options);
-  if (!module.has_value() && module.error().code() == Code::OpenShape && !inputs.empty()) {
-    TIFFIN_TRY(take_shapes(arguments.file, inputs, &options));
+  if (!module.has_value() && module.error().code() == Code::OpenShape && !given.empty()) {
+    TIFFIN_TRY(take_shapes(arguments.file, given, &options));
     module = driver::compile_onnx(arguments.file, options);
   }
   if (!module.has_value()) return module.take_error();
