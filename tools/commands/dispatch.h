@@ -18,6 +18,8 @@ struct GivenFile;
 struct Extensions {
   // Compiles a model file into an artifact's bytes, aligned as those of tensors are; open dimensions come from the files given, which are read then.
   Status (*compile_model)(const Arguments& arguments, std::span<GivenFile> given, HostTensor* out_artifact);
+  // InvalidArgument when the output is a file that the model names.
+  Status (*check_output)(const char* model, const char* output);
   Result<HostTensor> (*read_pb)(const char* path);
   Status (*write_pb)(const char* path, std::string_view name, DType dtype, std::span<const int64_t> shape, const uint8_t* bytes);
 };

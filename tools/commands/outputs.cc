@@ -4,6 +4,7 @@
 
 #include "base/memory_stream.h"
 #include "tools/commands/byte_file.h"
+#include "tools/commands/check_output.h"
 #include "tools/commands/inspect.h"
 #include "tools/commands/npy.h"
 #include "tools/commands/session.h"
@@ -11,10 +12,16 @@
 namespace tiffin::tools {
 namespace {
 
-Status write_output(const runtime::GraphExecutor& executor, size_t index, const Arguments& arguments, const Extensions* extensions) {
+constexpr const char* kListing = "outputs.json";
+
+Result<Array<char>> output_path(const Arguments& arguments, size_t index) {
   char name[48];
   snprintf(name, sizeof name, "output_%zu.%s", index, arguments.values.as_pb ? "pb" : "npy");
-  TIFFIN_ASSIGN_OR_RETURN(const Array<char> path, joined_path(arguments.outputs, name));
+  return joined_path(arguments.outputs, name);
+}
+
+Status write_output(const runtime::GraphExecutor& executor, size_t index, const Arguments& arguments, const Extensions* extensions) {
+  TIFFIN_ASSIGN_OR_RETURN(const Array<char> path, output_path(arguments, index));
   const runtime::TensorSpec spec = executor.output_spec(index);
   TIFFIN_ASSIGN_OR_RETURN(const DLTensor tensor, executor.output(index));
   const uint8_t* bytes = runtime::first_byte(tensor);
@@ -23,7 +30,7 @@ Status write_output(const runtime::GraphExecutor& executor, size_t index, const 
 }
 
 Status write_listing(const runtime::GraphExecutor& executor, const char* folder) {
-  TIFFIN_ASSIGN_OR_RETURN(const Array<char> path, joined_path(folder, "outputs.json"));
+  TIFFIN_ASSIGN_OR_RETURN(const Array<char> path, joined_path(folder, kListing));
   MemoryStream memory;
   if (memory.stream == nullptr) return out_of_memory();
   {
@@ -36,7 +43,40 @@ Status write_listing(const runtime::GraphExecutor& executor, const char* folder)
   return memory.write_file(path.data());
 }
 
+struct ReadFiles {
+  const Arguments& arguments;
+  const Extensions* extensions;
+  const runtime::Container& artifact;
+  std::span<const char* const> others;
+};
+
+Status check_path(const char* path, const ReadFiles& read) {
+  TIFFIN_TRY(check_output(path, read.arguments.file));
+  TIFFIN_TRY(check_output(path, read.artifact));
+  for (const char* other : read.others) TIFFIN_TRY(check_output(path, other));
+  return read.extensions == nullptr ? Status() : read.extensions->check_output(read.arguments.file, path);
+}
+
+// Of a file of --outputs, which the trace is not to be either.
+Status check_listed(const char* path, const ReadFiles& read) {
+  if (read.arguments.trace != nullptr) TIFFIN_TRY(check_distinct(read.arguments.trace, path));
+  return check_path(path, read);
+}
+
 }  // namespace
+
+Status check_outputs(const runtime::GraphExecutor& executor, const Arguments& arguments, const Extensions* extensions,
+                     std::span<const char* const> inputs) {
+  const ReadFiles read{arguments, extensions, executor.module().artifact().container(), inputs};
+  if (arguments.trace != nullptr) TIFFIN_TRY(check_path(arguments.trace, read));
+  if (arguments.outputs == nullptr) return {};
+  for (size_t i = 0; i < executor.output_count(); ++i) {
+    TIFFIN_ASSIGN_OR_RETURN(const Array<char> path, output_path(arguments, i));
+    TIFFIN_TRY(check_listed(path.data(), read));
+  }
+  TIFFIN_ASSIGN_OR_RETURN(const Array<char> listing, joined_path(arguments.outputs, kListing));
+  return check_listed(listing.data(), read);
+}
 
 Status write_outputs(const runtime::GraphExecutor& executor, const Arguments& arguments, const Extensions* extensions) {
   if (arguments.outputs == nullptr) return {};

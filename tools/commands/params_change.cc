@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `params diff`, `params delta` and `params apply`: what differs between two sets of parameters, as an answer and as a file.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -9,6 +7,7 @@
 #include "base/params/delta.h"
 #include "base/params/write_delta.h"
 #include "tools/commands/byte_file.h"
+#include "tools/commands/check_output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/inspect.h"
 #include "tools/commands/named_set.h"
@@ -71,12 +70,9 @@ Status print_text(std::span<const TensorChange> changes, const NamedSet& before,
   return flush_output();
 }
 
-// A delta written over what it was made of or from could not be used any more.
-Status check_output(const char* output, const char* input) {
-  struct stat written {
-  }, read{};
-  if (stat(output, &written) != 0 || stat(input, &read) != 0 || written.st_dev != read.st_dev || written.st_ino != read.st_ino) return {};
-  return error(Code::InvalidArgument, "'%s' is given for two files, different ones are expected", output);
+// An artifact is more than the set that would replace it.
+Status check_artifact(const char* output, const NamedSet& read) {
+  return read.artifact.has_value() ? check_output(output, read.artifact->container()) : Status();
 }
 
 }  // namespace
@@ -108,11 +104,14 @@ Result<int> diff_params(const Arguments& arguments) {
 }
 
 Result<int> write_params_delta(const Arguments& arguments) {
+  // A delta written over what it was made of could not be used any more.
   TIFFIN_TRY(check_output(arguments.output, arguments.file));
   TIFFIN_TRY(check_output(arguments.output, arguments.second_file));
   NamedSet before, after;
   TIFFIN_TRY(open_sound_set(arguments.file, &before));
   TIFFIN_TRY(open_sound_set(arguments.second_file, &after));
+  TIFFIN_TRY(check_artifact(arguments.output, before));
+  TIFFIN_TRY(check_artifact(arguments.output, after));
   TIFFIN_ASSIGN_OR_RETURN(const Array<TensorChange> changes, params::compare_sets(before.source, after.source));
   TIFFIN_TRY(params::write_delta_file(arguments.output, before.source, after.source, changes.span()));
   TIFFIN_TRY(print_written(arguments.output, changes.size() - count_changes(changes.span())[Change::Equal], arguments));
@@ -123,6 +122,7 @@ Result<int> apply_params_delta(const Arguments& arguments) {
   TIFFIN_TRY(check_output(arguments.output, arguments.second_file));
   NamedSet base;
   TIFFIN_TRY(open_sound_set(arguments.file, &base));
+  TIFFIN_TRY(check_artifact(arguments.output, base));
   TIFFIN_ASSIGN_OR_RETURN(const params::Delta delta, params::Delta::open(arguments.second_file));
   TIFFIN_ASSIGN_OR_RETURN(const params::PatchedSet patched, params::PatchedSet::create(base.source, delta));
   TIFFIN_TRY(write_set(arguments.output, patched.source(), base.plan, {}, arguments.file));

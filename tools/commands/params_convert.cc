@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `params extract` and `params convert`: the model's own tensors into a file of the format that the suffix names.
 #include "base/params/bind.h"
+#include "tools/commands/check_output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/json_output.h"
 #include "tools/commands/named_set.h"
@@ -11,6 +12,7 @@ namespace {
 
 Status extract_from_artifact(const Arguments& arguments) {
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, open_artifact(arguments.file, runtime::VerifyLevel::All));
+  TIFFIN_TRY(check_output(arguments.output, artifact.container()));
   TIFFIN_ASSIGN_OR_RETURN(const auto set, parameter_set(artifact, arguments.params, arguments.new_weights));
   TIFFIN_ASSIGN_OR_RETURN(const auto stored, params::StoredParameters::create(artifact.storage_plan(), set->data()));
   const auto digests = arguments.new_weights ? std::span<const Digest>() : artifact.parameter_digests();

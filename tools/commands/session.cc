@@ -79,6 +79,15 @@ Status Session::bind(const Arguments& arguments) {
   return {};
 }
 
+// The parameters, keys and tensors that are read, and no other file of the folders that they lie in.
+Status Session::check_files(const Arguments& arguments, const Extensions* extensions, std::span<const WantedInput> wanted) const {
+  TIFFIN_ASSIGN_OR_RETURN(const Array<size_t> files, assign_files({given_.begin(), given_.size()}, wanted));
+  Array<const char*> read;
+  bool has_memory = read.append(arguments.keys.span()) && (arguments.params == nullptr || read.append(arguments.params));
+  for (const size_t file : files) has_memory = has_memory && (file == kNoFile || read.append(given_[file].path.data()));
+  return has_memory ? check_outputs(*executor_, arguments, extensions, read.span()) : out_of_memory();
+}
+
 Status Session::set_inputs(const Arguments& arguments, const Extensions* extensions) {
   FixedList<WantedInput> wanted;
   TIFFIN_TRY(wanted.create(executor_->input_count()));
@@ -86,6 +95,7 @@ Status Session::set_inputs(const Arguments& arguments, const Extensions* extensi
     const runtime::TensorSpec spec = executor_->input_spec(i);
     wanted[i] = {spec.name, spec.dtype, spec.shape};
   }
+  TIFFIN_TRY(check_files(arguments, extensions, {wanted.begin(), wanted.size()}));
   TIFFIN_ASSIGN_OR_RETURN(const FixedList<HostTensor> tensors,
                           match_inputs({given_.begin(), given_.size()}, {wanted.begin(), wanted.size()}, arguments, extensions));
   for (size_t i = 0; i < tensors.size(); ++i) {

@@ -28,6 +28,7 @@ class Session {
   Status load(const Arguments& arguments, const Extensions* extensions);
   Status bind(const Arguments& arguments);
   Status set_inputs(const Arguments& arguments, const Extensions* extensions);
+  Status check_files(const Arguments& arguments, const Extensions* extensions, std::span<const WantedInput> wanted) const;
 
   FixedList<GivenFile> given_;
   HostTensor compiled_;  // a model's artifact, which the module reads in place
@@ -35,6 +36,10 @@ class Session {
   runtime::GraphExecutor* executor_ = nullptr;
   double load_ms_ = 0, bind_ms_ = 0;
 };
+
+// InvalidArgument where --outputs or --trace would replace a file that is read: the artifact or model, what the model names, `inputs`.
+Status check_outputs(const runtime::GraphExecutor& executor, const Arguments& arguments, const Extensions* extensions,
+                     std::span<const char* const> inputs);
 
 // output_0.npy (or .pb), …, and outputs.json into the folder of --outputs, if one was asked for.
 Status write_outputs(const runtime::GraphExecutor& executor, const Arguments& arguments, const Extensions* extensions);

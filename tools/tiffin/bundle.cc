@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/artifact/write_artifact.h"
+#include "compiler/driver/check_outputs.h"
 #include "compiler/driver/creation_time.h"
 #include "tools/commands/json_output.h"
 #include "tools/tiffin/interruption.h"
@@ -28,6 +29,7 @@ Status bundle(const BundleWords& words) {
   if (!words.output.ends_with(".tar")) {
     return error(Code::InvalidArgument, "the bundle '%s' is no .tar", words.output.c_str()).with_remedy("name the output .tar");
   }
+  TIFFIN_TRY(driver::check_outputs({words.output}, words.inputs));
   const Interruption interruption({words.output}, words.json);
   TIFFIN_ASSIGN_OR_RETURN(artifact::Contents contents, read_contents(words.inputs.front()));
   for (size_t i = 1; i < words.inputs.size(); ++i) {

@@ -27,6 +27,8 @@ Status check_paths(const CompileWords& words) {
   std::vector<std::string> inputs = driver::files_of_model(words.model);
   inputs.insert(inputs.end(), words.options.libraries.begin(), words.options.libraries.end());
   inputs.insert(inputs.end(), words.options.files.begin(), words.options.files.end());
+  const std::vector<std::string> golden = golden_files(words.golden_inputs);
+  inputs.insert(inputs.end(), golden.begin(), golden.end());
   return driver::check_outputs({words.output, words.params_out}, inputs);
 }
 

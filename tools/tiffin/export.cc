@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/check_outputs.h"
+#include "tools/commands/check_output.h"
 #include "tools/commands/json_output.h"
 #include "tools/tiffin/interruption.h"
 #include "tools/tiffin/parse_words.h"
@@ -47,6 +48,9 @@ Status run_export(const ExportWords& words) {
   const Interruption interruption({words.executable, words.system_lib, words.header}, words.json);
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(words.file.c_str()));
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, runtime::Artifact::open(std::move(source), runtime::VerifyLevel::All));
+  for (const std::string* output : {&words.executable, &words.system_lib, &words.header}) {
+    if (!output->empty()) TIFFIN_TRY(check_output(output->c_str(), artifact.container()));
+  }
   const bool is_program = !words.executable.empty();
   TIFFIN_TRY(is_program ? export_executable(artifact, words.executable, program_folders())
                         : export_system_lib(artifact, {words.system_lib, words.header, words.name}));

@@ -68,6 +68,16 @@ Result<std::vector<graph::Tensor>> golden_case(FixedList<GivenFile> given, const
   return inputs;
 }
 
+std::vector<std::string> golden_files(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+    if (entry.depth() >= 1) entry.disable_recursion_pending();
+    if (is_tensor_file(entry->path().filename().string())) files.push_back(entry->path().string());
+  }
+  return files;
+}
+
 Result<std::vector<std::vector<graph::Tensor>>> read_golden_inputs(const std::string& folder, const graph::Graph& graph) {
   TIFFIN_ASSIGN_OR_RETURN(const std::vector<std::string> folders, case_folders(folder, graph));
   std::vector<std::vector<graph::Tensor>> cases;

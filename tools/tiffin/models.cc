@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/atomic_file.h"
+#include "compiler/driver/check_outputs.h"
 #include "compiler/driver/compile.h"
 #include "compiler/import/onnx/import_onnx.h"
 #include "compiler/import/onnx/tensor_proto.h"
@@ -51,6 +52,11 @@ Status compile_in_memory(const Arguments& arguments, std::span<GivenFile> given,
   return {};
 }
 
+Status check_model_output(const char* model, const char* output) {
+  if (!std::string_view(model).ends_with(".onnx")) return {};
+  return driver::check_outputs({output}, driver::files_of_model(model));
+}
+
 Result<HostTensor> read_pb(const char* path) {
   TIFFIN_ASSIGN_OR_RETURN(const import::NamedTensor named, import::read_tensor_file(path));
   const graph::Tensor& tensor = named.tensor;
@@ -79,7 +85,7 @@ Status write_pb(const char* path, std::string_view name, DType dtype, std::span<
 }  // namespace
 
 const Extensions& compiler_extensions() {
-  static constexpr Extensions kExtensions{compile_in_memory, read_pb, write_pb};
+  static constexpr Extensions kExtensions{compile_in_memory, check_model_output, read_pb, write_pb};
   return kExtensions;
 }
 

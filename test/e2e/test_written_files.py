@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands write: never over a file that they read, never half of it, and never lost without a word."""
+import shutil
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper, save_model
+
+FLOAT = TensorProto.FLOAT
+
+
+@pytest.fixture(scope="module")
+def forms(tiffin, zoo, tmp_path_factory):
+    """One model as a file of each kind, its parameters and an input, under the names that a run gives to its outputs as well."""
+    folder = tmp_path_factory.mktemp("forms")
+    shutil.copy(zoo["mlp"].path, folder / "m.onnx")
+    tiffin.ok("compile", "m.onnx", "-o", "m.so", "--quiet", folder=folder)
+    tiffin.ok("compile", "m.onnx", "-o", "thin.so", "--params-out", "w.tfw", "--quiet", folder=folder)
+    tiffin.ok("compile", "m.onnx", "-o", "m.tar", "--quiet", folder=folder)
+    shutil.unpack_archive(folder / "m.tar", folder / "unpacked")
+    np.save(folder / "x.npy", np.zeros((1, 64), np.float32))
+    for source, name in (("m.so", "output_0.npy"), ("w.tfw", "outputs.json"), ("x.npy", "output_0.npy")):
+        place = folder / f"io_{source[0]}"
+        place.mkdir()
+        shutil.copy(folder / source, place / name)
+    (folder / "link").symlink_to("m.so")
+    (folder / "hard.so").hardlink_to(folder / "m.so")
+    return folder
+
+
+REFUSED = [
+    ("run", "bench m.so --fill ones --repeat 1 --trace m.so"),
+    ("run", "bench m.so --fill ones --repeat 1 --trace hard.so"),
+    ("run", "bench link --fill ones --repeat 1 --trace m.so"),
+    ("tiffin", "bench m.onnx --fill ones --repeat 1 --trace m.onnx"),
+    ("run", "bench thin.so --params w.tfw --fill ones --repeat 1 --trace w.tfw"),
+    ("run", "bench m.so --input x=x.npy --repeat 1 --trace x.npy"),
+    ("run", "bench unpacked --fill ones --repeat 1 --trace unpacked/tiffin.header"),
+    ("run", "bench m.so --fill ones --repeat 1 --outputs new --trace new/output_0.npy"),
+    ("run", "run io_m/output_0.npy --fill ones --outputs io_m"),
+    ("run", "run thin.so --params io_w/outputs.json --fill ones --outputs io_w"),
+    ("run", "run m.so --input x=io_x/output_0.npy --outputs io_x"),
+    ("tiffin", "bundle -o m.tar m.tar m.so"),
+    ("tiffin", "export unpacked --system-lib new.a --header unpacked/tiffin.header"),
+    ("run", "params extract unpacked -o unpacked/weights.tfw"),
+]
+
+
+@pytest.mark.parametrize("program, words", REFUSED, ids=[row[1] for row in REFUSED])
+def test_no_command_writes_over_a_file_that_it_reads(program, words, forms, tiffin, tiffin_run):
+    (forms / "new").mkdir(exist_ok=True)
+    before = {path: path.read_bytes() for path in forms.rglob("*") if path.is_file()}
+    {"tiffin": tiffin, "run": tiffin_run}[program].fails("InvalidArgument", *words.split(), folder=forms, mentions=("is given for two files",))
+    assert before == {path: path.read_bytes() for path in forms.rglob("*") if path.is_file()}
+
+
+def test_no_trace_replaces_the_weights_that_a_model_names(tiffin, tmp_path):
+    weights = numpy_helper.from_array(np.ones((3, 400), np.float32), "w")
+    graph = helper.make_graph([helper.make_node("Add", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", FLOAT, [3, 400])],
+                              [helper.make_tensor_value_info("y", FLOAT, [3, 400])], [weights])
+    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(tmp_path / "m.onnx"), save_as_external_data=True,
+               location="w.bin")
+    before = (tmp_path / "w.bin").read_bytes()
+    tiffin.fails("InvalidArgument", "bench", "m.onnx", "--fill", "ones", "--repeat", 1, "--trace", "w.bin", folder=tmp_path, mentions=("w.bin",))
+    assert (tmp_path / "w.bin").read_bytes() == before
+
+
+def test_no_compile_replaces_its_golden_inputs(forms, tiffin):
+    (forms / "cases" / "one").mkdir(parents=True)
+    shutil.copy(forms / "x.npy", forms / "cases" / "one")
+    for folder in ("cases", "cases/one"):
+        words = ("compile", "m.onnx", "-o", "cases/one/x.npy", "--golden-inputs", folder)
+        tiffin.fails("InvalidArgument", *words, folder=forms, mentions=("x.npy", "is read"))
+
+
+def test_outputs_are_replaced_by_the_next_run(forms, tiffin_run):
+    for _ in range(2):
+        tiffin_run.ok("bench", "m.so", "--input", "x=x.npy", "--repeat", 1, "--outputs", "again", "--trace", "t.json", folder=forms)
