@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What commands write: never over a file that they read, never half of it, and never lost without a word."""
+import json
 import shutil
+import signal
+import struct
+import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -76,3 +81,49 @@ def test_no_compile_replaces_its_golden_inputs(forms, tiffin):
 def test_outputs_are_replaced_by_the_next_run(forms, tiffin_run):
     for _ in range(2):
         tiffin_run.ok("bench", "m.so", "--input", "x=x.npy", "--repeat", 1, "--outputs", "again", "--trace", "t.json", folder=forms)
+
+
+# ---- interruptions ----
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A set of parameters of 1 GiB, nearly all of it holes."""
+    folder = tmp_path_factory.mktemp("large")
+    header = json.dumps({"w": {"dtype": "F32", "shape": [1 << 28], "data_offsets": [0, 1 << 30]}}).encode()
+    with open(folder / "w.safetensors", "wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header)
+        file.truncate(8 + len(header) + (1 << 30))
+    yield folder
+    shutil.rmtree(folder)
+
+
+def interrupt(words, sign, is_time):
+    process = subprocess.Popen([*map(str, words)], env={}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not is_time():
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        time.sleep(0.002)
+    process.send_signal(sign)
+    return process, process.communicate(timeout=60)[1]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("name", ["tiffin", "tiffin_run"])
+def test_an_interrupted_conversion_leaves_nothing(name, sign, large, request, tmp_path):
+    program = request.getfixturevalue(name)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "w.params").write_text("the old one")
+    (tmp_path / "link.params").symlink_to("elsewhere/w.params")
+    words = [program.path, "params", "convert", large / "w.safetensors", "-o", tmp_path / "link.params"]
+    process, errors = interrupt(words, sign, lambda: len(list((tmp_path / "elsewhere").iterdir())) > 1)
+    assert process.returncode == 3 and "error[Cancelled]" in errors and sign.name in errors, errors
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["w.params"]
+    assert (tmp_path / "elsewhere" / "w.params").read_text() == "the old one"
+
+
+def test_an_interrupted_bench_that_writes_says_so(forms, tiffin_run, tmp_path):
+    start = time.monotonic()
+    words = [tiffin_run.path, "bench", forms / "m.so", "--fill", "ones", "--seconds", 60, "--trace", tmp_path / "t.json", "--outputs", tmp_path / "out"]
+    process, errors = interrupt(words, signal.SIGTERM, lambda: time.monotonic() > start + 0.5)
+    assert process.returncode == 3 and "error[Cancelled]" in errors and not list(tmp_path.iterdir()), errors

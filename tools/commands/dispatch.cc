@@ -7,6 +7,7 @@
 #include "abi/version.h"
 #include "tools/commands/arguments.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/interruption.h"
 #include "tools/commands/json_output.h"
 
 namespace tiffin::tools {
@@ -77,6 +78,14 @@ Result<int> call(const Arguments& arguments, const Extensions* extensions) {
   return error(Code::Internal, "a command has no implementation");
 }
 
+Result<int> call_interruptibly(const Arguments& arguments, const Extensions* extensions) {
+  Interruption interruption;
+  for (const char* path : {arguments.output, arguments.trace}) TIFFIN_TRY(interruption.add_output(path));
+  TIFFIN_TRY(interruption.add_folder(arguments.outputs));
+  interruption.start(arguments.json);
+  return call(arguments, extensions);
+}
+
 void print_usage(FILE* to, const char* program, const CommandRow* only) {
   fprintf(to, "usage:\n");
   for (const CommandRow& row : kCommands) {
@@ -120,11 +129,8 @@ int run_command(int count, char** words, const char* program, const Extensions* 
   Arguments arguments;
   const Status parsed = parse_arguments(row->command, count - skipped, words + skipped, &arguments, enclosed);
   if (!parsed.is_ok()) return wrong_usage(parsed, asks_for_json(count, words), program, row);
-  if (arguments.help) {
-    print_usage(stdout, program, row);
-    return flush_output().is_ok() ? 0 : kFailed;
-  }
-  const Result<int> done = call(arguments, extensions);
+  if (arguments.help) return print_help(program, row);
+  const Result<int> done = call_interruptibly(arguments, extensions);
   if (done.has_value()) return *done;
   report_failure(done.error(), arguments.json);
   return kFailed;

@@ -10,8 +10,8 @@
 #include "compiler/artifact/write_artifact.h"
 #include "compiler/driver/check_outputs.h"
 #include "compiler/driver/creation_time.h"
+#include "tools/commands/interruption.h"
 #include "tools/commands/json_output.h"
-#include "tools/tiffin/interruption.h"
 #include "tools/tiffin/parse_words.h"
 #include "tools/tiffin/read_contents.h"
 #include "tools/tiffin/subcommands.h"
@@ -30,7 +30,9 @@ Status bundle(const BundleWords& words) {
     return error(Code::InvalidArgument, "the bundle '%s' is no .tar", words.output.c_str()).with_remedy("name the output .tar");
   }
   TIFFIN_TRY(driver::check_outputs({words.output}, words.inputs));
-  const Interruption interruption({words.output}, words.json);
+  Interruption interruption;
+  TIFFIN_TRY(interruption.add_output(words.output.c_str()));
+  interruption.start(words.json);
   TIFFIN_ASSIGN_OR_RETURN(artifact::Contents contents, read_contents(words.inputs.front()));
   for (size_t i = 1; i < words.inputs.size(); ++i) {
     TIFFIN_ASSIGN_OR_RETURN(artifact::Contents other, read_contents(words.inputs[i]));

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "compiler/driver/cache_key.h"
-#include "tools/tiffin/interruption.h"
 
 namespace tiffin::tools {
 namespace {

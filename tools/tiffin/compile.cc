@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/check_outputs.h"
+#include "tools/commands/interruption.h"
 #include "tools/commands/json_output.h"
 #include "tools/tiffin/cached_compile.h"
 #include "tools/tiffin/compile_options.h"
 #include "tools/tiffin/golden_inputs.h"
-#include "tools/tiffin/interruption.h"
 #include "tools/tiffin/progress.h"
 #include "tools/tiffin/subcommands.h"
 
@@ -76,7 +76,10 @@ Status compile(CompileWords& words) {
   TIFFIN_TRY(check_paths(words));
   TIFFIN_TRY(check_folder(words.output));
   TIFFIN_TRY(check_folder(words.params_out));
-  const Interruption interruption({words.output, words.params_out}, words.json);
+  Interruption interruption;
+  for (const std::string* output : {&words.output, &words.params_out}) TIFFIN_TRY(interruption.add_output(output->c_str()));
+  TIFFIN_TRY(interruption.add_folder(words.cache.c_str()));
+  interruption.start(words.json);
   const auto start = Clock::now();
   Progress progress(!words.quiet && !words.json);
   words.options.progress = [&](const char* stage, double fraction) { progress.show(stage, fraction); };

@@ -12,7 +12,7 @@
 #include "compiler/driver/check_outputs.h"
 #include "tools/commands/check_output.h"
 #include "tools/commands/json_output.h"
-#include "tools/tiffin/interruption.h"
+#include "tools/commands/interruption.h"
 #include "tools/tiffin/parse_words.h"
 #include "tools/tiffin/subcommands.h"
 
@@ -45,7 +45,9 @@ std::vector<std::string> program_folders() {
 
 Status run_export(const ExportWords& words) {
   TIFFIN_TRY(driver::check_outputs({words.executable, words.system_lib, words.header}, {words.file}));
-  const Interruption interruption({words.executable, words.system_lib, words.header}, words.json);
+  Interruption interruption;
+  for (const std::string* output : {&words.executable, &words.system_lib, &words.header}) TIFFIN_TRY(interruption.add_output(output->c_str()));
+  interruption.start(words.json);
   TIFFIN_ASSIGN_OR_RETURN(runtime::Source source, runtime::Source::open(words.file.c_str()));
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, runtime::Artifact::open(std::move(source), runtime::VerifyLevel::All));
   for (const std::string* output : {&words.executable, &words.system_lib, &words.header}) {

@@ -2,6 +2,7 @@
 // `tiffin keys new` and `tiffin sign`.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -14,9 +15,9 @@
 
 #include "base/ed25519/key_file.h"
 #include "compiler/driver/creation_time.h"
+#include "tools/commands/interruption.h"
 #include "tools/commands/json_output.h"
 #include "tools/commands/signature.h"
-#include "tools/tiffin/interruption.h"
 #include "tools/tiffin/parse_words.h"
 #include "tools/tiffin/sign_artifact.h"
 #include "tools/tiffin/subcommands.h"
@@ -79,11 +80,29 @@ class NewFile {
   bool is_kept_ = false;
 };
 
+// Two files of a few lines: an interruption waits until both are there.
+class Uninterrupted {
+ public:
+  Uninterrupted() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+    pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  }
+  Uninterrupted(const Uninterrupted&) = delete;
+  Uninterrupted& operator=(const Uninterrupted&) = delete;
+  ~Uninterrupted() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
 Status make_keys(const KeyWords& words) {
   const std::string secret_path = words.name + ".secret", public_path = words.name + ".public";
   TIFFIN_TRY(require_signatures());
   TIFFIN_ASSIGN_OR_RETURN(const SecretKey secret, make_secret_key());
   TIFFIN_ASSIGN_OR_RETURN(const PublicKey shown, public_key_of(secret));
+  const Uninterrupted uninterrupted;
   NewFile secret_file, public_file;
   TIFFIN_TRY(secret_file.create(secret_path, 0600));
   TIFFIN_TRY(public_file.create(public_path, 0644));
@@ -103,7 +122,9 @@ Status make_keys(const KeyWords& words) {
 
 Status sign_file(const SignWords& words) {
   TIFFIN_TRY(require_signatures());
-  const Interruption interruption({words.file}, words.json);
+  Interruption interruption;
+  TIFFIN_TRY(interruption.add_output(words.file.c_str()));
+  interruption.start(words.json);
   TIFFIN_ASSIGN_OR_RETURN(const SecretKey key, read_secret_key(words.key.c_str()));
   const Signing signing{driver::creation_time().value_or(time(nullptr)), words.release};
   TIFFIN_ASSIGN_OR_RETURN(const tiffin_signature signature, sign_artifact(words.file, key, signing));

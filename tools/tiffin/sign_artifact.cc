@@ -148,7 +148,9 @@ class Twin {
   }
 
   Status make(const fs::path& original) {
-    std::string name = (original.parent_path() / ".tiffin-XXXXXX").string();
+    char own[40];  // as AtomicFile calls its temporaries, so that an interruption finds it
+    snprintf(own, sizeof(own), ".tiffin-%08x.XXXXXX", static_cast<unsigned>(getpid()));
+    std::string name = (original.parent_path() / own).string();
     if (mkdtemp(name.data()) == nullptr) return io_error("make a folder beside", original.string(), errno);
     path_ = name;
     std::error_code failure;
