@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What commands write: never over a file that they read, never half of it, and never lost without a word."""
 import json
+import os
+import shlex
 import shutil
 import signal
 import struct
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,3 +130,22 @@ def test_an_interrupted_bench_that_writes_says_so(forms, tiffin_run, tmp_path):
     words = [tiffin_run.path, "bench", forms / "m.so", "--fill", "ones", "--seconds", 60, "--trace", tmp_path / "t.json", "--outputs", tmp_path / "out"]
     process, errors = interrupt(words, signal.SIGTERM, lambda: time.monotonic() > start + 0.5)
     assert process.returncode == 3 and "error[Cancelled]" in errors and not list(tmp_path.iterdir()), errors
+
+
+# ---- standard output ----
+
+PRINTING = ["tiffin --help", "tiffin --version", "tiffin compile --help", "tiffin bundle --help", "tiffin export --help", "tiffin keys new --help",
+            "tiffin sign --help", "tiffin diff --help", "tiffin targets --help", "tiffin targets --json", "tiffin targets", "tiffin params --help",
+            "tiffin run --help", "tiffin-run --help", "tiffin-run params --help", "tiffin-run params list --help", "tiffin-run errors --json",
+            "tiffin-run errors", "tiffin-run devices", "tiffin-run inspect m.so --json", "tiffin-run run m.so --fill ones", "tiffin-opt --help",
+            "tiffin-opt --list", "tiffin-opt g.graph"]
+
+
+@pytest.mark.parametrize("words", PRINTING)
+@pytest.mark.parametrize("output", ["/dev/full", "closed"])
+def test_output_that_is_lost_is_told(words, output, forms):
+    (forms / "g.graph").write_text('graph "g" {\n  input %x: float32[2]\n  %y = Neg(%x)\n  output %y\n}\n')
+    name, *rest = words.split()
+    command = shlex.join([str(Path(os.environ["TIFFIN_BIN"]) / name), *rest]) + (" >&-" if output == "closed" else " > /dev/full")
+    done = subprocess.run(["sh", "-c", command], env={}, cwd=forms, capture_output=True, text=True)
+    assert done.returncode == 3 and "error[Io]: cannot write" in done.stderr and "report it" not in done.stderr, done.stderr

@@ -100,6 +100,14 @@ int wrong_usage(const Status& status, bool json, const char* program, const Comm
   return kWrongUsage;
 }
 
+int print_help(const char* program, const CommandRow* row) {
+  print_usage(stdout, program, row);
+  const Status flushed = flush_output();
+  if (flushed.is_ok()) return 0;
+  report_failure(flushed, false);
+  return kFailed;
+}
+
 int unknown_command(int count, char** words, const char* program) {
   const bool is_params = count >= 2 && strcmp(words[1], "params") == 0;
   Status status = count < 2                ? error(Code::InvalidArgument, "a command is missing")
@@ -120,10 +128,7 @@ bool is_shared_command(const char* word) {
 
 int run_command(int count, char** words, const char* program, const Extensions* extensions, const char* enclosed) {
   const CommandRow* row = find_command(count, words);
-  if (row == nullptr && count == 3 && strcmp(words[2], "--help") == 0) {
-    print_usage(stdout, program, &kCommands[5]);
-    return 0;
-  }
+  if (row == nullptr && count == 3 && strcmp(words[2], "--help") == 0) return print_help(program, &kCommands[5]);
   if (row == nullptr) return unknown_command(count, words, program);
   const int skipped = row->second_word == nullptr ? 2 : 3;
   Arguments arguments;

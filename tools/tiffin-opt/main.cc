@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -34,8 +37,16 @@ Result<std::string> read_text(const std::string& path) {
   return text.str();
 }
 
-void list_passes() {
-  for (const driver::PassRow& row : driver::pipeline()) fmt::print("{:<28} -O{}  {}\n", row.name, row.min_opt_level, row.why_here);
+// Whether everything arrived is known once it is flushed.
+Status print(const std::string& text) {
+  const bool is_written = fwrite(text.data(), 1, text.size(), stdout) == text.size() && fflush(stdout) == 0;
+  return is_written ? Status() : error(Code::Io, "cannot write to standard output: %s", strerror(errno));
+}
+
+Status list_passes() {
+  std::string list;
+  for (const driver::PassRow& row : driver::pipeline()) list += fmt::format("{:<28} -O{}  {}\n", row.name, row.min_opt_level, row.why_here);
+  return print(list);
 }
 
 Status transform(const Words& words) {
@@ -54,8 +65,13 @@ Status transform(const Words& words) {
     options.only = words.passes;
     TIFFIN_TRY(driver::run_pipeline(graph, context, options, nullptr));
   }
-  fmt::print("{}", graph::print_graph(graph));
-  return {};
+  return print(graph::print_graph(graph));
+}
+
+int exit_status(const Status& status) {
+  if (status.is_ok()) return 0;
+  fmt::print(stderr, "tiffin-opt: error[{}]: {}\n  remedy: {}\n", code_row(status.code()).name, status.message(), status.remedy());
+  return 3;
 }
 
 void define_options(CLI::App& app, Words& words) {
@@ -75,18 +91,11 @@ int run(int count, char** arguments) {
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& failure) {
-    if (failure.get_exit_code() == 0) return app.exit(failure);
+    if (failure.get_exit_code() == 0) return exit_status(print(app.help()));
     fmt::print(stderr, "tiffin-opt: error[InvalidArgument]: {}\n{}", failure.what(), app.help());
     return 2;
   }
-  if (words.is_list) {
-    list_passes();
-    return 0;
-  }
-  const Status status = transform(words);
-  if (status.is_ok()) return 0;
-  fmt::print(stderr, "tiffin-opt: error[{}]: {}\n  remedy: {}\n", code_row(status.code()).name, status.message(), status.remedy());
-  return 3;
+  return exit_status(words.is_list ? list_passes() : transform(words));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "tools/commands/arguments.h"
 #include "tools/commands/json_output.h"
@@ -51,6 +52,18 @@ int fail(const Status& status, int count, char** words) {
   return 3;
 }
 
+// What the system refused where a library throws: an output that takes no more, descriptors or threads that ran out.
+Status refusal(const std::system_error& failure) {
+  const std::error_code code = failure.code();
+  if (code == std::errc::not_enough_memory) return error(Code::OutOfMemory, "%s", failure.what());
+  Status status = error(Code::Io, "%s", failure.what());
+  if (code == std::errc::too_many_files_open || code == std::errc::too_many_files_open_in_system) {
+    return std::move(status).with_remedy("raise the limit of open files (ulimit -n)");
+  }
+  if (code == std::errc::resource_unavailable_try_again) return std::move(status).with_remedy("raise the limit of threads (ulimit -u)");
+  return status;
+}
+
 }  // namespace
 }  // namespace tiffin::tools
 
@@ -61,6 +74,8 @@ int main(int count, char** words) {
     return tools::dispatch(count, words);
   } catch (const std::bad_alloc&) {
     return tools::fail(error(Code::OutOfMemory, "no memory is left"), count, words);
+  } catch (const std::system_error& failure) {
+    return tools::fail(tools::refusal(failure), count, words);
   } catch (const std::exception& failure) {
     return tools::fail(error(Code::Internal, "%s", failure.what()), count, words);
   }

@@ -14,7 +14,7 @@ std::optional<int> parse_words(CLI::App& app, int count, char** words) {
     app.parse(count, words);
   } catch (const CLI::CallForHelp&) {
     fputs(app.help().c_str(), stdout);
-    return 0;
+    return exit_status(flush_output(), false);
   } catch (const CLI::ParseError& failure) {
     return wrong_usage(app, error(Code::InvalidArgument, "%s", failure.what()), asks_for_json(count, words));
   }
