@@ -55,6 +55,7 @@ Result<int> extract_params(const Arguments& arguments) {
   } else if (arguments.params != nullptr) {
     return error(Code::NotAnArtifact, "'%s' is not an artifact, which --params needs", arguments.file);
   } else {
+    TIFFIN_TRY(runtime::Source::open(arguments.file).take_error());  // what is not there is no other kind of file
     TIFFIN_TRY(convert_file(arguments));
   }
   return 0;
