@@ -68,3 +68,9 @@ def test_a_mistyped_input_is_named_whether_shapes_are_open_or_not(shape, tiffin,
     words = ("run", model, "--input", f"x2={tmp_path / 'a.npy'}", "--input")
     tiffin.fails("UnknownInput", *words, f"X={tmp_path / 'a.npy'}", mentions=("'X'", "did you mean 'x'?"))
     tiffin.fails("Io", *words, f"x={tmp_path / 'absent.npy'}", mentions=("input 'x'", "absent.npy"))
+
+
+def test_a_golden_case_that_lacks_an_input_says_what_to_add(tiffin, tmp_path):
+    model, folder = difference(tmp_path / "m.onnx", ["left", "right"]), fill(tmp_path / "in", left=1)
+    message = tiffin.fails("UnsetInput", "compile", model, "-o", tmp_path / "m.so", "--golden-inputs", folder, mentions=("'right'", "golden case"))
+    assert "--fill" not in message and "--inputs DIR" not in message

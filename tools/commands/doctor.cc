@@ -3,6 +3,7 @@
 // reads headers, tables and the code that would be mapped, never weights.
 #include <algorithm>
 #include <cinttypes>
+#include <cstring>
 
 #include "base/params/bind.h"
 #include "base/params/param_file.h"
@@ -73,6 +74,13 @@ void examine_functions(const runtime::Artifact& artifact, Diagnosis& diagnosis) 
   }
 }
 
+// The usual remedy names an option that doctor lacks; that of frozen parameters is another.
+Status judge_params(Status faults) {
+  if (faults.code() != Code::ParamDigestMismatch || strcmp(faults.remedy(), code_row(faults.code()).remedy) != 0) return faults;
+  return std::move(faults).with_remedy(
+      "pass the model's own parameters; where other values are wanted, 'run' and 'verify' take them with --new-weights");
+}
+
 void examine_params(const runtime::Artifact& artifact, const char* path, Diagnosis& diagnosis) {
   const uint64_t stored_bytes = artifact.storage_plan().data_bytes();
   if (path == nullptr) {  // embedded, or external in a form that is not known yet
@@ -84,7 +92,7 @@ void examine_params(const runtime::Artifact& artifact, const char* path, Diagnos
     diagnosis.add_problem(file.error().clone());
     return;
   }
-  diagnosis.add_problem(params::check_parameters(artifact.storage_plan(), artifact.parameter_digests(), *file, {}));
+  diagnosis.add_problem(judge_params(params::check_parameters(artifact.storage_plan(), artifact.parameter_digests(), *file, {})));
   const bool is_in_place = file->weights() != nullptr && file->weights()->plan().digest() == artifact.storage_plan().digest();
   (is_in_place ? diagnosis.memory.mapped : diagnosis.memory.weights) += stored_bytes;
   if (!is_in_place && stored_bytes > 0) diagnosis.add_fallback("the weights are repacked: they do not follow the storage plan");

@@ -20,11 +20,18 @@ Result<runtime::Ref<runtime::ParameterSet>> parameter_set(const runtime::Artifac
   return runtime::ParameterSet::from_source(artifact, {}, nullptr, {}, report);
 }
 
+Status suggest_file(Status failure, const char* artifact_path) {
+  if (failure.code() != Code::MissingParam) return failure;
+  return std::move(failure).with_remedy("give the model's parameter file in place of '%s', which holds no weights", artifact_path);
+}
+
 namespace {
 
 Status open_artifact_set(const char* path, NamedSet* out) {
   TIFFIN_ASSIGN_OR_RETURN(out->artifact, open_artifact(path, runtime::VerifyLevel::All));
-  TIFFIN_ASSIGN_OR_RETURN(out->set, parameter_set(*out->artifact, nullptr));
+  auto found = parameter_set(*out->artifact, nullptr);
+  if (!found.has_value()) return suggest_file(found.take_error(), path);
+  out->set = std::move(*found);
   out->plan = &out->artifact->storage_plan();
   TIFFIN_ASSIGN_OR_RETURN(out->stored, params::StoredParameters::create(*out->plan, out->set->data()));
   out->source = out->stored->source();

@@ -30,6 +30,9 @@ Status open_sound_set(const char* path, NamedSet* out);
 // With `new_weights` the file may hold other values than the model was compiled with.
 Result<runtime::Ref<runtime::ParameterSet>> parameter_set(const runtime::Artifact& artifact, const char* params_path, bool new_weights = false);
 
+// What to do about MissingParam in commands that have no --params; other failures stay as they are.
+Status suggest_file(Status failure, const char* artifact_path);
+
 // Writes parameters under their names, in the format of the path's suffix; a .tfw needs the plan, whose digests are taken from the values when
 // `digests` is empty. InvalidArgument without one, with `origin` in the message.
 Status write_set(const char* path, const params::ParamSource& source, const params::StoragePlan* plan, std::span<const Digest> digests,

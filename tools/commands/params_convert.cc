@@ -13,7 +13,9 @@ namespace {
 Status extract_from_artifact(const Arguments& arguments) {
   TIFFIN_ASSIGN_OR_RETURN(const runtime::Artifact artifact, open_artifact(arguments.file, runtime::VerifyLevel::All));
   TIFFIN_TRY(check_output(arguments.output, artifact.container()));
-  TIFFIN_ASSIGN_OR_RETURN(const auto set, parameter_set(artifact, arguments.params, arguments.new_weights));
+  auto found = parameter_set(artifact, arguments.params, arguments.new_weights);
+  if (!found.has_value() && arguments.command == Command::ParamsConvert) return suggest_file(found.take_error(), arguments.file);
+  TIFFIN_ASSIGN_OR_RETURN(const auto set, std::move(found));
   TIFFIN_ASSIGN_OR_RETURN(const auto stored, params::StoredParameters::create(artifact.storage_plan(), set->data()));
   const auto digests = arguments.new_weights ? std::span<const Digest>() : artifact.parameter_digests();
   TIFFIN_TRY(write_set(arguments.output, stored.source(), &artifact.storage_plan(), digests, arguments.file));
@@ -53,9 +55,9 @@ Result<int> extract_params(const Arguments& arguments) {
   if (is_artifact_file(arguments.file)) {
     TIFFIN_TRY(extract_from_artifact(arguments));
   } else if (arguments.params != nullptr) {
+    TIFFIN_TRY(runtime::Source::open(arguments.file).take_error());  // what is not there is no other kind of file
     return error(Code::NotAnArtifact, "'%s' is not an artifact, which --params needs", arguments.file);
   } else {
-    TIFFIN_TRY(runtime::Source::open(arguments.file).take_error());  // what is not there is no other kind of file
     TIFFIN_TRY(convert_file(arguments));
   }
   return 0;

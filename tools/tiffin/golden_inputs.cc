@@ -58,8 +58,11 @@ Result<std::vector<graph::Tensor>> golden_case(FixedList<GivenFile> given, const
     const graph::Value& value = graph.value(graph.inputs()[i]);
     wanted.push_back({value.name, value.type.dtype, shapes[i]});
   }
-  TIFFIN_ASSIGN_OR_RETURN(const FixedList<HostTensor> tensors,
-                          match_inputs({given.begin(), given.size()}, wanted, Arguments(), &compiler_extensions()));
+  auto matched = match_inputs({given.begin(), given.size()}, wanted, Arguments(), &compiler_extensions());
+  if (!matched.has_value() && matched.error().code() == Code::UnsetInput) {
+    return matched.take_error().with_remedy("give each golden case a tensor for every input: NAME.npy, or input_N.npy of its number");
+  }
+  TIFFIN_ASSIGN_OR_RETURN(const FixedList<HostTensor> tensors, std::move(matched));
   std::vector<graph::Tensor> inputs;
   for (const HostTensor& tensor : tensors) {
     inputs.emplace_back(tensor.dtype(), std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end()),
