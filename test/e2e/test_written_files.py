@@ -149,3 +149,15 @@ def test_output_that_is_lost_is_told(words, output, forms):
     command = shlex.join([str(Path(os.environ["TIFFIN_BIN"]) / name), *rest]) + (" >&-" if output == "closed" else " > /dev/full")
     done = subprocess.run(["sh", "-c", command], env={}, cwd=forms, capture_output=True, text=True)
     assert done.returncode == 3 and "error[Io]: cannot write" in done.stderr and "report it" not in done.stderr, done.stderr
+
+
+def test_a_dash_is_no_path(forms, tiffin, tiffin_run):
+    before = sorted(path.name for path in forms.iterdir())
+    for program, words in ((tiffin, "compile m.onnx -o -"), (tiffin, "compile m.onnx -o new.so --params-out -"), (tiffin, "export m.so --executable -"),
+                           (tiffin, "export m.so --system-lib - --header new.h"), (tiffin_run, "params extract m.so -o -"),
+                           (tiffin_run, "params delta w.tfw w.tfw -o -"), (tiffin_run, "bench m.so --fill ones --trace -"),
+                           (tiffin_run, "run m.so --fill ones --outputs -")):
+        done = program.run(*words.split(), folder=forms)
+        assert done.returncode == 2 and "error[InvalidArgument]" in done.stderr and "is '-', a path is expected" in done.stderr, done.stderr
+    tiffin.fails("InvalidArgument", "bundle", "-o", "-", "m.so", folder=forms)
+    assert before == sorted(path.name for path in forms.iterdir())

@@ -173,7 +173,16 @@ Status parse_arguments(Command command, int count, char** words, Arguments* out,
   if (wanted == 2) out->second_file = shifted[static_cast<size_t>(optind) + 1];
   if ((kWrites & bit(command)) != 0 && out->output == nullptr) return error(Code::InvalidArgument, "-o OUT is missing");
   if (out->new_weights && out->params == nullptr) return error(Code::InvalidArgument, "--new-weights is given without --params");
+  TIFFIN_TRY(check_written_path("-o", out->output));
+  TIFFIN_TRY(check_written_path("--outputs", out->outputs));
+  TIFFIN_TRY(check_written_path("--trace", out->trace));
   return read_values(*out, &out->values);
+}
+
+Status check_written_path(const char* option, const char* path) {
+  if (path == nullptr || strcmp(path, "-") != 0) return {};
+  return error(Code::InvalidArgument, "%s is '-', a path is expected: nothing is written to standard output", option)
+      .with_remedy("give a path; './-' is a file of that name");
 }
 
 bool asks_for_json(int count, char** words) {

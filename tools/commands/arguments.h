@@ -65,8 +65,8 @@ struct Arguments {
   Array<const char*> keys;                // files of public keys
 };
 
-// Reads argv[0..count), which begins behind the command's own words. `enclosed` stands for a FILE that is left out, where the command reads artifacts.
-// InvalidArgument for wrong usage.
+// Reads argv[0..count), which begins behind the command's own words. `enclosed` stands for a FILE that is left out, where the command reads
+// artifacts. InvalidArgument for wrong usage.
 Status parse_arguments(Command command, int count, char** words, Arguments* out, const char* enclosed = nullptr);
 
 // True when --json stands among the words: a wrong command line is reported in that form too.
@@ -74,6 +74,9 @@ bool asks_for_json(int count, char** words);
 
 // "tiffin run FILE …", one line or a few, as --help and wrong usage print it.
 const char* usage_of(Command command);
+
+// InvalidArgument for '-', which means standard output elsewhere: a file of that name would surprise. Null stands for none.
+Status check_written_path(const char* option, const char* path);
 
 // Reads the texts of options. InvalidArgument naming the option, its value and what is expected.
 Status read_values(const Arguments& arguments, Values* out);

@@ -72,6 +72,8 @@ Status read_raw_words(const RawWords& raw, CompileWords* words) {
     if (raw.targets.empty()) words->options.targets.clear();
     words->options.targets.insert(words->options.targets.end(), std::begin(kPortableTargets), std::end(kPortableTargets));
   }
+  TIFFIN_TRY(check_written_path("-o", words->output.c_str()));
+  TIFFIN_TRY(check_written_path("--params-out", words->params_out.c_str()));
   if (raw.params == "embed" && !words->params_out.empty()) {
     return error(Code::InvalidArgument, "--params embed and --params-out '%s' contradict each other", words->params_out.c_str())
         .with_remedy("leave one of them out: --params-out puts the weights beside the artifact instead of into it");

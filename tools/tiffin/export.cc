@@ -10,9 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/check_outputs.h"
+#include "tools/commands/arguments.h"
 #include "tools/commands/check_output.h"
-#include "tools/commands/json_output.h"
 #include "tools/commands/interruption.h"
+#include "tools/commands/json_output.h"
 #include "tools/tiffin/parse_words.h"
 #include "tools/tiffin/subcommands.h"
 
@@ -25,6 +26,9 @@ struct ExportWords {
 };
 
 Status check_words(const ExportWords& words) {
+  TIFFIN_TRY(check_written_path("--executable", words.executable.c_str()));
+  TIFFIN_TRY(check_written_path("--system-lib", words.system_lib.c_str()));
+  TIFFIN_TRY(check_written_path("--header", words.header.c_str()));
   if (words.executable.empty() == words.system_lib.empty()) {
     return error(Code::InvalidArgument, "%s given, one of --executable and --system-lib is expected",
                  words.executable.empty() ? "nothing is" : "both are");
