@@ -41,11 +41,23 @@ Status verify_golden(const Arguments& arguments, const runtime::Artifact& artifa
   out->module = std::move(module).value();
   TIFFIN_ASSIGN_OR_RETURN(runtime::Ref<runtime::ParameterSet> parameters, read_parameters(arguments, *out->module));
   TIFFIN_ASSIGN_OR_RETURN(out->verdict, runtime::run_golden_cases(out->module, std::move(parameters), {.threads = arguments.values.threads}));
+  if (arguments.new_weights && out->verdict.failure.code() == Code::GoldenMismatch) {
+    out->verdict.failure = std::move(out->verdict.failure)
+                               .with_remedy(
+                                   "the cases were recorded with the old weights, whose results new ones do not give: leave out --new-weights to "
+                                   "check the kernels, or record cases with the new weights");
+  }
   return {};
 }
 
 Status skip_golden(const Status& reason, GoldenAnswer* out) {
   return out->verdict.cases == 0 ? Status() : set_reason(out, "not by this runtime: ", reason.message());
+}
+
+// Why no case was run: what was found, or that something before failed.
+static std::string_view reason_of(const GoldenAnswer& answer) {
+  if (answer.module.get() != nullptr || answer.verdict.cases == 0) return {};
+  return answer.not_run.view().empty() ? "the digests or the signature do not hold" : answer.not_run.view();
 }
 
 void write_golden(JsonOutput& out, const GoldenAnswer& answer) {
@@ -64,7 +76,7 @@ void write_golden(JsonOutput& out, const GoldenAnswer& answer) {
   } else {
     out.null("first_bad_kernel");
   }
-  if (!answer.not_run.view().empty()) out.text("not_run", answer.not_run.view());
+  if (!reason_of(answer).empty()) out.text("not_run", reason_of(answer));
   out.end_object();
 }
 
@@ -72,7 +84,7 @@ void print_golden(const GoldenAnswer& answer) {
   const runtime::GoldenVerdict& verdict = answer.verdict;
   if (verdict.cases == 0) return;
   if (answer.module.get() == nullptr) {
-    const std::string_view reason = answer.not_run.view().empty() ? "the digests do not hold" : answer.not_run.view();
+    const std::string_view reason = reason_of(answer);
     printf(", %" PRIu64 " golden cases not run: %.*s", verdict.cases, static_cast<int>(reason.size()), reason.data());
   } else {
     printf(", %" PRIu64 " of %" PRIu64 " golden cases passed, worst %.3g ulp", verdict.passed, verdict.cases, verdict.worst_ulp);

@@ -101,7 +101,11 @@ Result<std::vector<char>> run_linker(std::vector<std::string> arguments) {
   const lld::Result result = lld::lldMain(pointers, stream, stream, driver);
   writing.close_now();
   reader.join();
-  if (result.retCode != 0) return error(Code::Internal, "generated code does not link: %s", stream.str().c_str());
+  if (result.retCode != 0) {
+    // The linker opens files of its own, which the limit of descriptors can forbid; it says so in words alone.
+    const bool has_descriptors = stream.str().find(std::strerror(EMFILE)) == std::string::npos;
+    return error(has_descriptors ? Code::Internal : Code::Io, "generated code does not link: %s", stream.str().c_str());
+  }
   return output;
 }
 
