@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/input_files.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "compiler/driver/check_outputs.h"
 
 namespace tiffin::driver {
 
 InputFiles::InputFiles(const std::string& model) {
   for (std::string& path : files_of_model(model)) {
-    File file{std::move(path), -1, {}};
-    file.descriptor = open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file.descriptor >= 0) fstat(file.descriptor, &file.facts);
+    File file{std::move(path), false, {}};
+    file.is_there = stat(file.path.c_str(), &file.facts) == 0;
     files_.push_back(std::move(file));
-  }
-}
-
-InputFiles::~InputFiles() {
-  for (const File& file : files_) {
-    if (file.descriptor >= 0) close(file.descriptor);
   }
 }
 
@@ -32,8 +22,8 @@ std::vector<std::string> InputFiles::paths() const {
 Status InputFiles::check_unchanged() const {
   for (const File& file : files_) {
     struct stat now {};
-    if (file.descriptor < 0 || fstat(file.descriptor, &now) != 0) continue;
     const auto& before = file.facts;
+    if (!file.is_there || stat(file.path.c_str(), &now) != 0 || now.st_dev != before.st_dev || now.st_ino != before.st_ino) continue;
     const bool is_same =
         now.st_size == before.st_size && now.st_mtim.tv_sec == before.st_mtim.tv_sec && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
     if (is_same) continue;

@@ -14,25 +14,19 @@ namespace tiffin::driver {
 class InputFiles {
  public:
   InputFiles() = default;
-  // The model and the external data that it names; a model that cannot be read names none. Keeps them open, so that what becomes of their names does
-  // not matter.
+  // The model and the external data that it names, as they are now; a model that cannot be read names none.
   explicit InputFiles(const std::string& model);
-  InputFiles(InputFiles&& other) noexcept { files_.swap(other.files_); }
-  InputFiles& operator=(InputFiles&& other) noexcept {
-    files_.swap(other.files_);
-    return *this;
-  }
-  ~InputFiles();
 
   // Absolute: the same files whatever becomes of the working directory.
   std::vector<std::string> paths() const;
-  // Io for a file that was written to since: what was read of it is not what it holds now, and a shorter one cannot be read at all.
+  // Io for a file that was written to since: what was read of it is not what it holds now, and a shorter one cannot be read at all. A file that was
+  // removed, or that another one was put in the place of, is still there for who has mapped it.
   Status check_unchanged() const;
 
  private:
   struct File {
     std::string path;
-    int descriptor;  // -1: it could not be opened
+    bool is_there;
     struct stat facts;
   };
   std::vector<File> files_;

@@ -6,6 +6,7 @@ import subprocess
 import numpy as np
 import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 import tiffin
 
@@ -258,3 +259,27 @@ def test_an_executable(dense, folder):
     tiffin.export_executable(folder / "net.so", folder / "again")
     assert (folder / "net").read_bytes() == (folder / "again").read_bytes()
     raises("Io", lambda: compiled.export_executable(folder / "nowhere/net"))
+
+
+def test_a_model_that_is_written_to_after_it_was_compiled_is_noticed(tmp_path):
+    """Its weights stay in the mapped file: another model in its place would give them, a shorter one a bus error."""
+    def save(path, rows):
+        graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", 1, [1, rows])],
+                                  [helper.make_tensor_value_info("y", 1, [1, rows])], [numpy_helper.from_array(np.ones((rows, rows), np.float32), "w")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+    save(tmp_path / "m.onnx", 100)
+    module = tiffin.compile(tmp_path / "m.onnx")
+    (tmp_path / "m.onnx").unlink()  # what is mapped stays
+    save(tmp_path / "other.onnx", 8)
+    (tmp_path / "other.onnx").rename(tmp_path / "m.onnx")
+    module.export_library(tmp_path / "m.so")
+
+    module = tiffin.compile(tmp_path / "m.onnx")
+    with open(tmp_path / "m.onnx", "r+b") as file:
+        file.truncate(100)
+    for call in (lambda: module.export_library(tmp_path / "n.so"), lambda: module["default"](tiffin.cpu()), module.get_params):
+        with pytest.raises(tiffin.Error) as failure:
+            call()
+        assert failure.value.code == "Io" and "written to" in str(failure.value)
+    assert not (tmp_path / "n.so").exists() and not list(tmp_path.glob(".tiffin*"))

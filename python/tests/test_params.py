@@ -200,3 +200,32 @@ def test_a_frozen_parameter_wants_another_compile(folder, raised):
     staged = module.params.stage({**given, "high": np.array(2, np.float32)})
     assert staged.mismatched == ["high"]
     assert "compile" in raised("ParamDigestMismatch", staged.commit).remedy
+
+
+def test_copy_holds_for_files_that_are_given_later(thin, files, dense, x, tmp_path):
+    """Who may overwrite the file in place does not change what runs."""
+    for give in ("load", "stage"):
+        weights = tmp_path / f"{give}.tfw"
+        weights.write_bytes(files[0].read_bytes())
+        module = tiffin.load_module(thin, copy=True)
+        executor = module["default"](tiffin.cpu(0), threads=1)
+        if give == "load":
+            executor.load_params(weights)
+        else:
+            module.params.stage(weights).commit()
+        size = weights.stat().st_size
+        with open(weights, "r+b") as file:
+            file.write(bytes(size))
+        executor.run(data=x)
+        np.testing.assert_allclose(executor.get_output(0).numpy(), dense.expected(x), rtol=1e-4, atol=1e-5)
+
+
+def test_strict_holds_for_parameters_that_are_given_later(thin, files, dense, raised, tmp_path):
+    tiffin.compile(dense.path).export_params(tmp_path / "w.safetensors")
+    module = tiffin.load_module(thin, strict=True)
+    executor = module["default"](tiffin.cpu(0))
+    raised("Strict", executor.load_params, tmp_path / "w.safetensors")
+    raised("Strict", executor.load_params, tmp_path / "w.safetensors")
+    raised("Strict", module.params.stage, tmp_path / "w.safetensors")
+    executor.load_params(files[0])
+    module.params.stage(files[0]).commit()

@@ -181,3 +181,13 @@ def test_packed_types_are_one_to_a_byte_in_numpy():
             tensor = tiffin.arrays.to_tensor(value, "value")
             assert tensor.dtype == name and tensor.nbytes < 3
             assert np.array_equal(tensor.numpy(), value)
+
+
+def test_outputs_are_bound_to_memory_of_their_own(gmod, x, raised):
+    """A run writes outputs before it has read all inputs."""
+    memory = aligned((4, 8))
+    gmod.bind_input("data", memory[:1])
+    raised("InvalidArgument", gmod.bind_output, 0, memory.reshape(-1)[: 4].reshape(1, 4))
+    gmod.bind_output(0, memory.reshape(-1)[16: 20].reshape(1, 4))
+    raised("InvalidArgument", gmod.bind_input, "data", memory[2: 3])
+    raised("InvalidArgument", gmod.bind_input, "data", np.asarray(memory.reshape(-1)[16: 24].reshape(1, 8)))

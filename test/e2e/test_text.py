@@ -46,3 +46,17 @@ def test_the_plan_shows_its_memory_beside_the_least_possible(zoo, tiffin, tmp_pa
     tiffin.ok("compile", case.path, "-o", tmp_path / "m.so", "--dump", tmp_path / "dump", "--quiet")
     plan = (tmp_path / "dump" / "plan.txt").read_text()
     assert "lower bound" in plan, plan[:400]
+
+
+@pytest.mark.parametrize("declared", ["int64[3,127,5]", "float32[2,9]", "float32[2,3,1]"])
+def test_types_that_an_operator_does_not_give_are_refused(declared, tiffin, tmp_path):
+    (tmp_path / "g.graph").write_text(f'graph "g" {{\n  input %x: float32[2,3]\n  %h = Relu(%x) : {declared}\n  output %h\n}}\n')
+    tiffin.fails("InvalidModel", "compile", tmp_path / "g.graph", "-o", tmp_path / "g.so", mentions=("'h'", declared, "float32[2,3]"))
+
+
+def test_a_dump_replaces_no_model(tiffin, tmp_path):
+    text = 'graph "g" {\n  input %x: float32[2,3]\n  %h = Relu(%x)\n  output %h\n}\n'
+    for name in ("plan.txt", "00_imported.graph"):
+        (tmp_path / name).write_text(text)
+        tiffin.fails("InvalidArgument", "compile", tmp_path / name, "-o", tmp_path / "g.so", "--dump", tmp_path, mentions=(name,))
+        assert (tmp_path / name).read_text() == text
