@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions, global pools and losses by means of ReduceSum, ReduceMean, ReduceMax and elementwise primitives.
+#include <algorithm>
+
 #include "compiler/ops/axes.h"
 #include "compiler/ops/window.h"
 #include "compiler/passes/decompositions.h"
@@ -78,12 +80,16 @@ Replacements decompose_global_pool(Rewriter& r) {
 
 Replacements decompose_lp_pool(Rewriter& r) {
   Result<ops::Window> window = ops::window_of(r.graph(), r.node());
-  // With ceil_mode the average divides by fewer taps than the kernel has.
-  if (!window.has_value() || r.node().int_attribute("ceil_mode", 0) != 0) return {};
+  if (!window.has_value()) return {};
   const auto p = static_cast<double>(r.node().int_attribute("p", 2));
   const ValueId magnitude = r.add(Op::Abs, "magnitude", {r.input(0)});
+  // Padding that reaches to the end of the last window takes the place of ceil_mode, with which the average divides by fewer taps than the kernel
+  // has.
   Extents pads = window->pads_begin;
-  pads.insert(pads.end(), window->pads_end.begin(), window->pads_end.end());
+  for (size_t i = 0; i < window->spatial_rank(); ++i) {
+    const int64_t end = (window->output[i] - 1) * window->strides[i] + window->reach(i);
+    pads.push_back(std::max(window->pads_end[i], end - window->input[i] - window->pads_begin[i]));
+  }
   const ValueId mean = r.add(Op::AveragePool, "mean", {power(r, magnitude, "powers", p)},
                              {{"kernel_shape", window->kernel},
                               {"strides", window->strides},

@@ -135,3 +135,15 @@ def test_blocks_of_a_vector(op, tiffin, tiffin_run, tmp_path):
     np.save(tmp_path / "x.npy", x)
     tiffin_run.ok("run", tmp_path / "m.so", "--input", f"x={tmp_path / 'x.npy'}", "--outputs", tmp_path / "out", "--quiet")
     np.testing.assert_array_equal(np.load(tmp_path / "out" / "output_0.npy"), x / scales if op == "QuantizeLinear" else x * scales)
+
+
+def test_a_norm_pool_whose_last_window_reaches_beyond(tiffin, tiffin_run, tmp_path):
+    pool = node("LpPool", "x", "y", kernel_shape=[3, 3], strides=[2, 2], dilations=[1, 1], ceil_mode=1, p=2)
+    graph = helper.make_graph([pool], "g", [info("x", IMAGE[:, :, :4, :])], [info("y", np.empty((1, 8, 2, 2), np.float32))])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), tmp_path / "m.onnx")
+    tiffin.ok("compile", tmp_path / "m.onnx", "-o", tmp_path / "m.so", "--quiet")
+    np.save(tmp_path / "x.npy", IMAGE[:, :, :4, :])
+    tiffin_run.ok("run", tmp_path / "m.so", "--input", f"x={tmp_path / 'x.npy'}", "--outputs", tmp_path / "out", "--quiet")
+    squares = np.pad(IMAGE[:, :, :4, :] ** 2, ((0, 0), (0, 0), (0, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(squares, (3, 3), axis=(2, 3))[:, :, ::2, ::2]
+    np.testing.assert_allclose(np.load(tmp_path / "out" / "output_0.npy"), np.sqrt(windows.sum(axis=(4, 5))), rtol=1e-5)
