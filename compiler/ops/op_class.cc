@@ -79,4 +79,6 @@ OpClass op_class(Op op) {
   }
 }
 
+bool reads_only_the_shape(Op op) { return op == Op::Shape || op == Op::Size || op == Op::EyeLike; }
+
 }  // namespace tiffin::ops

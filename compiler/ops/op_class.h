@@ -15,4 +15,7 @@ enum class OpClass : uint8_t {
 
 OpClass op_class(graph::Op op);
 
+// True when the result follows from the shape of operand 0, whatever its elements.
+bool reads_only_the_shape(graph::Op op);
+
 }  // namespace tiffin::ops

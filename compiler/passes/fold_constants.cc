@@ -5,6 +5,7 @@
 
 #include "compiler/graph/unsupported_list.h"
 #include "compiler/ops/infer.h"
+#include "compiler/ops/op_class.h"
 #include "compiler/passes/frozen_operands.h"
 #include "compiler/passes/inline_if.h"
 #include "compiler/reference/evaluate.h"
@@ -28,7 +29,6 @@ constexpr int64_t kMaxUniformElements = int64_t{1} << 28;
 // Products cost far more than they store.
 constexpr int64_t kMaxFoldedProductElements = int64_t{1} << 16;
 
-bool reads_only_the_shape(Op op) { return op == Op::Shape || op == Op::Size || op == Op::EyeLike; }
 bool is_control(Op op) { return op == Op::If || op == Op::Loop || op == Op::Scan; }
 
 bool is_product(Op op) {
@@ -56,7 +56,7 @@ std::vector<char> values_that_shape_the_program(const Graph& graph) {
   for (const NodeId id : order) {
     const Node& node = graph.node(id);
     const auto is_wanted = [&](ValueId output) { return output != kNone && is_needed[static_cast<size_t>(output)] != 0; };
-    const bool feeds_program = std::any_of(node.outputs.begin(), node.outputs.end(), is_wanted) && !reads_only_the_shape(node.op);
+    const bool feeds_program = std::any_of(node.outputs.begin(), node.outputs.end(), is_wanted) && !ops::reads_only_the_shape(node.op);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] != kNone && (feeds_program || is_program_operand(node.op, i))) is_needed[static_cast<size_t>(node.inputs[i])] = 1;
     }
@@ -113,7 +113,7 @@ class Folder {
   }
 
   bool has_foldable_inputs(const Node& node) const {
-    if (reads_only_the_shape(node.op)) return graph_.value(node.inputs[0]).type.has_static_shape();
+    if (ops::reads_only_the_shape(node.op)) return graph_.value(node.inputs[0]).type.has_static_shape();
     bool reads_parameter = false;  // other than for operands that are frozen in any case
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNone) continue;
@@ -167,7 +167,7 @@ class Folder {
       graph::Value& value = graph_.value(input);
       if (graph_.is_constant(input)) {
         tensors.push_back(*graph_.tensor_of(input));
-        if (value.kind == ValueKind::Parameter && !reads_only_the_shape(node.op)) value.is_frozen = true;
+        if (value.kind == ValueKind::Parameter && !ops::reads_only_the_shape(node.op)) value.is_frozen = true;
       } else {  // only its shape is read
         tensors.emplace_back(value.type.dtype, value.type.static_shape(), std::span<const uint8_t>(), nullptr);
       }

@@ -5,6 +5,7 @@
 
 #include "compiler/graph/unsupported_list.h"
 #include "compiler/kernel/lower.h"
+#include "compiler/ops/op_class.h"
 
 namespace tiffin::plan {
 namespace {
@@ -18,8 +19,6 @@ using graph::ValueId;
 
 // What these give has a shape that depends on values.
 bool depends_on_values(Op op) { return op == Op::If || op == Op::Loop || op == Op::Scan || op == Op::NonMaxSuppression || op == Op::NonZero; }
-
-bool reads_only_the_shape(Op op) { return op == Op::Shape || op == Op::Size; }
 
 class Check {
  public:
@@ -43,7 +42,7 @@ class Check {
     const auto folds = [this](ValueId value) { return value == kNone || may_fold_[static_cast<size_t>(value)] != 0; };
     for (const NodeId id : graph_.topological_order()) {
       const Node& node = graph_.node(id);
-      if (!reads_only_the_shape(node.op) && !std::all_of(node.inputs.begin(), node.inputs.end(), folds)) continue;
+      if (!ops::reads_only_the_shape(node.op) && !std::all_of(node.inputs.begin(), node.inputs.end(), folds)) continue;
       for (const ValueId output : node.outputs) {
         if (output != kNone) may_fold_[static_cast<size_t>(output)] = 1;
       }
